@@ -50,6 +50,16 @@ type answer struct {
 	retryAfter time.Duration // from the header
 }
 
+// nextPage is where the page after this one begins; empty if there is none. It is an error if this page
+// began there, too: the listing would never end.
+func (a *answer) nextPage(after string) (string, error) {
+	next := string(a.Next)
+	if next != "" && next == after {
+		return "", notHoldfast(a.server, a.status, "the listing does not go on after "+next)
+	}
+	return next, nil
+}
+
 // pageMark is where the next page begins: a text, or a number.
 type pageMark string
 

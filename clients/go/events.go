@@ -23,7 +23,7 @@ type Event struct {
 	// ID grows with every event. It is 0 for a gap.
 	ID uint64
 	// Kind is granted, renewed, value_set, released, expired, grace_ended, queued, wait_timed_out,
-	// wait_cancelled, deadlock, session_opened, session_ended or fence_refused. And gap: events are missing,
+	// wait_cancelled, deadlock, session_opened, session_ended, fence_refused or audit. And gap: events are missing,
 	// because the server does not remember all that happened while the client was not connected.
 	Kind         string
 	Name         string // of the lock, or of the resource of a fence

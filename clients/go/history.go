@@ -112,9 +112,8 @@ func (c *Client) History(ctx context.Context, filter HistoryFilter, each func(Hi
 				return err
 			}
 		}
-		if answer.Next == "" {
-			return nil
+		if filter.After, err = answer.nextPage(filter.After); err != nil || filter.After == "" {
+			return err
 		}
-		filter.After = string(answer.Next)
 	}
 }

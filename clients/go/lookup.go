@@ -55,10 +55,9 @@ func (c *Client) Leases(ctx context.Context, filter LeaseFilter, each func(Lease
 				return err
 			}
 		}
-		if answer.Next == "" {
-			return nil
+		if filter.After, err = answer.nextPage(filter.After); err != nil || filter.After == "" {
+			return err
 		}
-		filter.After = string(answer.Next)
 	}
 }
 

@@ -217,6 +217,19 @@ func TestAnObserverIsToldEachChangeOnce(t *testing.T) {
 	}
 }
 
+func TestAListingThatLeadsToItselfEndsWithAnError(t *testing.T) {
+	t.Parallel()
+	f := startFake(t, func(index int, request *http.Request) (int, string) {
+		if index > 3 {
+			t.Error("it is asked for again and again")
+		}
+		return http.StatusOK, `{"history":[],"leases":[],"next":"17"}`
+	})
+	client := connect(t, f.URL)
+	mustBe(t, client.History(brief(t), holdfast.HistoryFilter{}, nil), holdfast.ErrNotHoldfast)
+	mustBe(t, client.Leases(brief(t), holdfast.LeaseFilter{}, nil), holdfast.ErrNotHoldfast)
+}
+
 func TestTheHistoryIsReadPageByPage(t *testing.T) {
 	t.Parallel()
 	const entry = `{"fencing_token":7,"scope":{"kind":"named","name":"x"},"holder":"ann","door":"scoped","mode":"exclusive",` +

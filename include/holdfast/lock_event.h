@@ -14,10 +14,10 @@ struct LockEvent {
     // Grows with every event. Absent for a gap.
     std::optional<std::uint64_t> id;
     // granted, renewed, released, expired, grace_ended, queued, wait_timed_out, wait_cancelled,
-    // session_opened, session_ended, value_set, deadlock, fence_refused. And gap: events are missing,
-    // because the server (or manager) does not remember all that happened while nobody listened.
+    // session_opened, session_ended, value_set, deadlock, fence_refused, audit. And gap: events are
+    // missing, because the server (or manager) does not remember all that happened while nobody listened.
     std::string kind;
-    std::string lock_name;  // or the resource of a fence
+    std::string lock_name;  // or the resource of a fence, or what an administrator has changed
     std::string lock_kind;  // named, semaphore, path, inode, range
     std::string holder;
     std::uint64_t fencing_token = 0;

@@ -147,6 +147,11 @@ Host::Host(const ServeOptions& options, service::Clock& clock, Foundation founda
                     event_log_.on_fence_refused(refusal);
                     event_feed_.publish(refusal);
                 },
+            .on_act =
+                [this](const service::AdminAct& act) {
+                    service::EventLog::on_act(act);
+                    event_feed_.publish(act);
+                },
             .on_deposed =
                 [this](const service::StoreFailure& /*why*/) {
                     if (node_) node_->on_deposed();

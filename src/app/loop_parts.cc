@@ -110,7 +110,7 @@ LoopParts::LoopParts(const SharedParts& shared, bool has_own_loop)
         HistoryHandler::Parts{.loop = *loop, .store = shared.store, .feed = shared.event_feed});
     documents = std::make_unique<DocumentHandler>(
         [&options, count = shared.count_connections] { return find_files(options, count()); });
-    cluster = std::make_unique<ClusterHandler>(shared.cluster, *loop);
+    cluster = std::make_unique<ClusterHandler>(shared.cluster, *loop, *port);
     router = std::make_unique<HttpRouter>(http_routes({.homelab = *homelab,
                                                        .lockserver = *lockserver,
                                                        .scoped = *scoped,

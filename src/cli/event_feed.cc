@@ -23,7 +23,7 @@ Style style_of(std::string_view kind) {
     if (kind == "expired" || kind == "fence_refused" || kind == "deadlock" || kind == "gap") {
         return Style::red;
     }
-    return kind.starts_with("wait_") ? Style::yellow : Style::plain;
+    return kind.starts_with("wait_") || kind == "audit" ? Style::yellow : Style::plain;
 }
 
 // The thing that the event is about: a scope, a resource or a session.
@@ -32,6 +32,7 @@ std::string subject(const base::JsonValue& data) {
     if (const std::string scope = scope_of_event(data); !scope.empty()) {
         return escape(scope + set_text(scope, read_texts(data["scopes"])));
     }
+    if (!data["action"].is_null()) return escape(data["what"].text());
     if (!data["resource"].is_null()) return "fence:" + escape(data["resource"].text());
     if (!data["session"].is_null()) return fmt::format("session:{}", number_of(data["session"]));
     return "";
@@ -45,6 +46,7 @@ std::string details(const std::string& kind, const base::JsonValue& data) {
     const auto milliseconds = [&](const char* field) {
         return countdown(std::chrono::milliseconds{number_of(data[field])});
     };
+    if (!data["action"].text().empty()) add("action", escape(data["action"].text()));
     if (data["mode"].text() == "shared") add("mode", "shared");
     if (const auto fence = data["fencing_token"].number()) add("fence", std::to_string(*fence));
     if (const auto highest = data["highest"].number()) add("highest", std::to_string(*highest));

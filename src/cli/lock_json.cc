@@ -4,6 +4,8 @@
 
 #include "base/json/json.h"
 #include "base/json/json_writer.h"
+#include "base/text/percent.h"
+#include "base/text/utf8.h"
 #include "cli/screen/terminal_text.h"
 
 namespace holdfast::cli {
@@ -91,7 +93,9 @@ void append_field(std::string& line, std::string_view name, const base::JsonValu
 std::string lock_json(const LockRow& lock, const std::string& scope, bool has_queue) {
     std::string text;
     base::JsonWriter json(text);
-    json.begin_object().field("scope", scope).field("kind", lock.kind);
+    json.begin_object().field("scope", scope);
+    if (!base::is_utf8(lock.name)) json.field("name_bytes", base::percent_encode(lock.name));
+    json.field("kind", lock.kind);
     if (lock.kind == "semaphore") json.field("limit", lock.limit);
     json.field("held", !lock.holders.empty()).begin_array("holders");
     for (const HolderRow& holder : lock.holders) append_holder(json, lock, holder);

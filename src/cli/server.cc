@@ -4,6 +4,7 @@
 
 #include "base/token_file.h"
 #include "cli/screen/lock_rows.h"
+#include "cli/screen/terminal_text.h"
 #include "net/client/url.h"
 #include "options/options.h"
 
@@ -34,6 +35,13 @@ std::optional<Failure> find_failure(const Answer& answer) {
 }
 
 }  // namespace
+
+Asked<std::string> next_page(const base::JsonValue& next, std::string_view after) {
+    std::string begins(next.text());
+    if (const auto number = next.number()) begins = std::to_string(*number);
+    if (begins.empty() || begins != after) return begins;
+    return fail(exit_unavailable, "the server's listing does not go on after " + escape(begins));
+}
 
 void declare_server_options(const options::Command& command, ServerOptions& options) {
     const std::string group = "Server";

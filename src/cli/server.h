@@ -69,6 +69,10 @@ class Server {
     std::unique_ptr<sdk::Exchange> exchange_;
 };
 
+// Where the page after this one begins: the `next` of a listing; empty: nowhere. Fails if this page began
+// there, `after`, too: the listing would never end.
+[[nodiscard]] Asked<std::string> next_page(const base::JsonValue& next, std::string_view after);
+
 // The time of this machine, in milliseconds since 1970.
 [[nodiscard]] std::int64_t unix_now_ms();
 

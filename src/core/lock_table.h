@@ -203,9 +203,9 @@ class LockTable {
                                                   std::size_t waiters_max = SIZE_MAX,
                                                   const HolderPage& holders = {}) const;
 
-    // A live lease on `scope` that is in the way of a request for it in this mode. No value if there
-    // is none; perhaps a waiter is in the way.
-    [[nodiscard]] std::optional<LeaseView> find_in_the_way(const Scope& scope, Mode mode) const;
+    // How a request for `scope` in this mode would be refused that does not wait: as held or in_grace,
+    // with what is in the way, a lease or a waiter. No value if it would not be refused for that.
+    [[nodiscard]] std::optional<Outcome> find_in_the_way(const Scope& scope, Mode mode) const;
 
     // The locks that match, ordered by kind and key. If the holders of a lock would exceed
     // query.holders_max in total, that lock is listed without its holders and ends the list; the
@@ -226,9 +226,10 @@ class LockTable {
     // nothing. REQUIRES: advance() was called for the present.
     [[nodiscard]] Outcome find(Token token) const;
 
-    // Looks up the oldest lease on a name, semaphore or path that is held or in grace: found, or
-    // refused as unknown_lease. Changes nothing but what settle() does. REQUIRES: advance() was
-    // called for the present.
+    // Looks up the oldest lease on a name, semaphore or path that is held or in grace: found, refused
+    // as held if there is none but a waiter is in the way (Outcome::is_behind_waiter), or refused as
+    // unknown_lease. Changes nothing but what settle() does. REQUIRES: advance() was called for the
+    // present.
     [[nodiscard]] Outcome find_holder(const Scope& scope);
 
     // While the table is behind: lets happen what is due on one lock, or to one lease. Before a look

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text/utf8.h"
 #include "core/lock_table.h"
 
 namespace holdfast::core {
@@ -100,6 +101,7 @@ Outcome LockTable::admit(const AcquireRequest& request, bool is_two_phase) {
         }
         if (auto outcome = admit_owner(resource, request)) return *outcome;
     }
+    if (!base::is_utf8(request.scope.name)) return Outcome::refuse(Refusal::name_not_utf8);
     const bool is_free =
         resource == no_slot || is_free_for(resource, request.scope.range, request.mode);
     if (!is_free && request.wait <= Duration::zero()) {

@@ -30,20 +30,16 @@ LockTable::InTheWay LockTable::find_in_the_way(const Resource& resource, const R
     // The first waiter waits for the holders, unless it is a set that waits for another lock.
     const bool is_for_holders =
         !has_room_for(resource, mode) || first == no_slot || !waiters_[first].is_in_turn;
-    const Slot holder = is_behind() ? first_not_over(resource.holders.first) : resource.holders.first;
+    const Slot holder =
+        is_behind() ? first_not_over(resource.holders.first) : resource.holders.first;
     if (holder == no_slot || !is_for_holders) return {.waiter = first};
     return {.lease = holder};
 }
 
-std::optional<LeaseView> LockTable::find_in_the_way(const Scope& scope, Mode mode) const {
+std::optional<Outcome> LockTable::find_in_the_way(const Scope& scope, Mode mode) const {
     const Slot slot = find_resource(scope);
-    if (slot == no_slot) return std::nullopt;
-    const Resource& resource = resources_[slot];
-    const bool is_free = resource.kind != ResourceKind::inode && resource.waiter_count == 0 &&
-                         has_room_for(resource, mode);
-    if (is_free) return std::nullopt;
-    const Slot holder = find_in_the_way(resource, scope.range, mode).lease;
-    return holder == no_slot ? std::nullopt : std::optional(view(leases_[holder]));
+    if (slot == no_slot || is_free_for(slot, scope.range, mode)) return std::nullopt;
+    return refuse_held(slot, scope.range, mode);
 }
 
 // The refusal names a holder that is in the way or, if there is none, a waiter.
@@ -95,7 +91,8 @@ Slot LockTable::blocked_record(Slot slot) const {
     const auto& others = waiters_[leader].notes.others();
     const auto blocked = std::find_if(others.begin(), others.end(),
                                       [this](Slot other) { return !waiters_[other].is_in_turn; });
-    return blocked == others.end() ? slot : *blocked;  // then all are in their turn: it is granted soon
+    return blocked == others.end() ? slot
+                                   : *blocked;  // then all are in their turn: it is granted soon
 }
 
 }  // namespace holdfast::core

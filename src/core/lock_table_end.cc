@@ -39,7 +39,9 @@ Outcome LockTable::find_holder(const Scope& scope) {
     }
     settle(scope);
     const Slot slot = find_resource(scope);
-    Slot holder = slot == no_slot ? no_slot : resources_[slot].holders.first;
+    if (slot == no_slot || !is_in_use(slot)) return Outcome::refuse(Refusal::unknown_lease);
+    Slot holder = resources_[slot].holders.first;
+    if (holder == no_slot) return refuse_held(slot, scope.range, Mode::exclusive);
     if (is_behind()) holder = first_not_over(holder);
     if (holder == no_slot) return Outcome::refuse(Refusal::unknown_lease);
     return with_lease(Outcome::Kind::found, holder);

@@ -175,6 +175,40 @@ TEST(LockTable, RefusesKeysAndOwnersThatAreTooLong) {
     EXPECT_EQ(table.acquire(at(0s), ask("1", "1234")).refusal, Refusal::owner_length_max);
 }
 
+TEST(LockTable, RefusesNewNamesThatAreNotUtf8) {
+    LockTable table;
+    EXPECT_EQ(table.acquire(at(0s), ask("\xffjob", "a")).refusal, Refusal::name_not_utf8);
+    EXPECT_EQ(table.acquire(at(0s), ask(Scope::path("/\xc3"), "a")).refusal,
+              Refusal::name_not_utf8);
+    const SetMember members[] = {{.scope = Scope::named("a")}, {.scope = Scope::named("\xff")}};
+    AcquireRequest both = ask("a", "a");
+    both.members = members;
+    const Outcome refused = table.acquire(at(0s), both);
+    EXPECT_EQ(refused.refusal, Refusal::name_not_utf8);
+    EXPECT_EQ(refused.member, 1U);
+    EXPECT_EQ(table
+                  .acquire(at(0s), ask("j\xc3\xb6"
+                                       "b",
+                                       "\xff"))
+                  .kind,
+              Kind::granted);
+}
+
+// Names of earlier versions.
+TEST(LockTable, RenewsAndEndsWhatHasANameThatIsNotUtf8) {
+    LockTable table;
+    const AcquireRequest request = ask("\xffjob", "a");
+    ASSERT_TRUE(table.restore(at(0s), remembered(request, 5)));
+    const Token token{.fence = fence(5), .secret = request.secret};
+    EXPECT_EQ(table.renew(at(1s), {.token = token, .scope = request.scope}).kind, Kind::renewed);
+    AcquireRequest again = request;
+    again.renew_own = true;
+    EXPECT_EQ(table.acquire(at(2s), again).kind, Kind::renewed);
+    EXPECT_EQ(table.acquire(at(2s), ask("\xffjob", "b")).refusal, Refusal::name_not_utf8);
+    EXPECT_EQ(table.force_release(at(3s), request.scope), 1U);
+    EXPECT_EQ(table.acquire(at(3s), again).refusal, Refusal::name_not_utf8);
+}
+
 TEST(LockTable, RefusesLeasesTooShortOrTooLong) {
     LockTable table(with({.ttl_min = 1s, .ttl_max = 60s}));
     AcquireRequest request = ask("job", "a");

@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text/utf8.h"
 #include "core/lock_table.h"
 
 namespace holdfast::core {
@@ -45,6 +46,13 @@ Outcome LockTable::admit_set(const AcquireRequest& request, bool is_two_phase) {
     if (Outcome fault = find_mismatch(request, asked); fault.refusal != Refusal::none) return fault;
     std::string members = text_of(asked);
     if (auto outcome = admit_owner_of_set(asked, members, request)) return *outcome;
+    const auto unreadable = std::find_if(asked.begin(), asked.end(), [](const Asked& one) {
+        return !base::is_utf8(one.member.scope.name);
+    });
+    if (unreadable != asked.end()) {
+        return Outcome::refuse(Refusal::name_not_utf8,
+                               static_cast<std::size_t>(unreadable - asked.begin()));
+    }
 
     const auto taken =
         std::find_if(asked.begin(), asked.end(), [](const Asked& one) { return !one.is_free; });

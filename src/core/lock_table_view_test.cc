@@ -113,8 +113,10 @@ TEST(LockTable, ShowsWhatARangeWaitsFor) {
 
 // The name of whoever is in the way of such a request.
 std::string in_the_way(const LockTable& table, const Scope& scope, Mode mode = Mode::exclusive) {
-    const auto lease = table.find_in_the_way(scope, mode);
-    return lease ? std::string(lease->owner.name) : "nobody";
+    const auto refusal = table.find_in_the_way(scope, mode);
+    if (!refusal) return "nobody";
+    const std::string name(refusal->lease.owner.name);
+    return refusal->is_behind_waiter ? name + ", who waits" : name;
 }
 
 TEST(LockTable, FindsWhoIsInTheWay) {
@@ -131,9 +133,26 @@ TEST(LockTable, FindsWhoIsInTheWayOfARange) {
     LockTable table;
     table.acquire(at(0s), ask(Scope::of_range(7, {0, 10}), "a"));
     table.acquire(at(1s), queue(ask(Scope::of_range(7, {5, 30}), "b")));
-    EXPECT_EQ(in_the_way(table, Scope::of_range(7, {20, 25})), "nobody") << "b only waits for a";
+    EXPECT_EQ(in_the_way(table, Scope::of_range(7, {20, 25})), "b, who waits");
     EXPECT_EQ(in_the_way(table, Scope::of_range(7, {30, 40})), "nobody");
     EXPECT_EQ(in_the_way(table, Scope::of_inode(8)), "nobody");
+}
+
+TEST(LockTable, FindsASetThatWaitsAtTheHeadOfAFreeLock) {
+    LockTable table;
+    table.acquire(at(0s), ask("taken", "a"));
+    const SetMember members[] = {{.scope = Scope::named("free")}, {.scope = Scope::named("taken")}};
+    AcquireRequest request = queue(ask("free", "b"));
+    request.members = members;
+    table.acquire(at(1s), request);
+    EXPECT_EQ(in_the_way(table, Scope::named("free")), "b, who waits");
+    EXPECT_EQ(in_the_way(table, Scope::named("taken")), "a");
+    const Outcome behind = table.find_holder(Scope::named("free"));
+    EXPECT_EQ(behind.kind, Kind::refused);
+    EXPECT_EQ(behind.refusal, Refusal::held);
+    EXPECT_TRUE(behind.is_behind_waiter);
+    EXPECT_EQ(behind.lease.owner.name, "b");
+    EXPECT_EQ(table.find_holder(Scope::named("none")).refusal, Refusal::unknown_lease);
 }
 
 TEST(LockTable, CountsWhatThereIs) {

@@ -102,6 +102,7 @@ Engine::Engine(const LockManagerOptions& options, service::Clock& clock,
                 },
             .on_fence_refused =
                 [this](const service::FenceRefusal& refusal) { feed_.publish(refusal); },
+            .on_act = [this](const service::AdminAct& act) { feed_.publish(act); },
             // Calls may wait for any time.
             .wait_limits = {.answer_max = core::wait_forever}});
 }

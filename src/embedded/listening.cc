@@ -93,6 +93,11 @@ LockEvent to_lock_event(const service::FeedEvent& happened, const service::Clock
         told.fencing_token = refused->number;
         return told;
     }
+    if (const auto& act = happened.act) {
+        told.kind = "audit";
+        told.lock_name = act->what;
+        return told;
+    }
     const core::EventKind kind = happened.event.kind;
     const core::LeaseView& lease = happened.event.lease;
     told.kind = core::to_text(kind);

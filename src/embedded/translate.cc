@@ -113,6 +113,7 @@ LockError to_deadlock(std::string_view cycle) {
 std::string explain(core::Refusal refusal) {
     switch (refusal) {
         case core::Refusal::key_length_max: return "the name is too long";
+        case core::Refusal::name_not_utf8: return "the name is not UTF-8";
         case core::Refusal::owner_length_max: return "the holder's name is too long";
         case core::Refusal::metadata_length_max: return "the metadata is too long";
         case core::Refusal::request_id_length_max: return "the request id is too long";
@@ -162,7 +163,9 @@ LockError to_error(const service::FenceOutcome& outcome) {
     if (outcome.kind == service::FenceOutcome::Kind::resources_max) {
         return LockLimitReached{"too many resources are remembered; drop those not used any more"};
     }
-    return InvalidLockRequest{"the name of the resource is too long"};
+    const bool is_too_long = outcome.kind == service::FenceOutcome::Kind::resource_length_max;
+    return InvalidLockRequest{is_too_long ? "the name of the resource is too long"
+                                          : "the name of the resource is not UTF-8"};
 }
 
 }  // namespace holdfast::embedded

@@ -171,8 +171,10 @@ LockResult<std::vector<Lease>> LeaseCalls::list() {
             if (!lease) return nonsense();
             leases.push_back(*std::move(lease));
         }
-        after = answer->json["next"].text();
-        if (after.empty()) return leases;
+        std::string next(answer->json["next"].text());
+        if (next.empty()) return leases;
+        if (next == after) return nonsense();  // the listing would never end
+        after = std::move(next);
     }
 }
 

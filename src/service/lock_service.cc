@@ -68,6 +68,7 @@ LockService::LockService(const core::TableOptions& options, ServiceParts parts)
       on_changes_(std::move(parts.on_changes)),
       take_changes_(std::move(parts.take_changes)),
       on_fence_refused_(std::move(parts.on_fence_refused)),
+      on_act_(std::move(parts.on_act)),
       on_events_lost_(std::move(parts.on_events_lost)),
       on_deposed_(std::move(parts.on_deposed)),
       is_volatile_(parts.store.is_volatile()),
@@ -107,7 +108,7 @@ const Response* LockService::conclude(const Request& request, const Asker& asker
     if (statement_.about == Statement::About::fence) tell_if_stale(request, commit);
     if (first_event_ > 0 && is_snapshot(request)) response_.position = position();
     if (!waits && pipeline_.is_done(commit)) {
-        if (response_.position > 0) response_.position += told_refusals_;
+        if (response_.position > 0) response_.position += told_asides_;
         if (!has_authority()) refuse_unconfirmed(request);
         return give_now();
     }
@@ -230,9 +231,12 @@ void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) 
         response.outcome.refusal = core::Refusal::timed_out;
         response.outcome.queue_length = event.queue_length;
         const auto blocker = find_in_the_way(event.lease);
-        // The answer waits for no commit, so it names only what is on disk.
-        const bool is_told = blocker && pipeline_.is_done(pipeline_.rests_on(*blocker));
-        if (is_told) response.outcome.lease = *blocker;
+        // The answer waits for no commit, so it names only what is on disk. Waiters never are.
+        const bool is_told = blocker && pipeline_.is_done(pipeline_.rests_on(blocker->lease));
+        if (is_told) {
+            response.outcome.lease = blocker->lease;
+            response.outcome.is_behind_waiter = blocker->is_behind_waiter;
+        }
     } else {
         response.outcome.refusal = core::Refusal::unknown_session;
     }
@@ -245,14 +249,18 @@ void LockService::resolve_waiter(const core::Event& event, bool is_uncommitted) 
     }
 }
 
-// A live lease that was in the way of a waiter; of a set, in the way of one of its members.
-std::optional<core::LeaseView> LockService::find_in_the_way(const core::LeaseView& wanted) const {
+// What was in the way of a waiter, as it is now; of a set, in the way of one of its members: a lease
+// or, if there is none, another waiter.
+std::optional<core::Outcome> LockService::find_in_the_way(const core::LeaseView& wanted) const {
     const auto members = core::parse_set(wanted.members);
     if (!members || members->empty()) return table_->find_in_the_way(wanted.scope, wanted.mode);
+    std::optional<core::Outcome> found;
     for (const core::SetMember& member : *members) {
-        if (auto lease = table_->find_in_the_way(member.scope, member.mode)) return lease;
+        auto refusal = table_->find_in_the_way(member.scope, member.mode);
+        if (refusal && !refusal->is_behind_waiter) return refusal;
+        if (!found) found = refusal;
     }
-    return std::nullopt;
+    return found;
 }
 
 // Nothing if the promise was fulfilled or abandoned.
@@ -287,11 +295,11 @@ void LockService::tell_if_stale(const Request& request, CommitNumber commit) {
 }
 
 void LockService::tell_refusal(const FenceRefusal& refusal) {
-    ++told_refusals_;
+    ++told_asides_;
     on_fence_refused_(refusal);
 }
 
-// The number of the last event of the table, without the refused fences that are told before it.
+// The number of the last event of the table, without the refused fences and acts before it.
 std::uint64_t LockService::position() const {
     return first_event_ + told_events_ + pipeline_.count_pending(*table_) - 1;
 }
@@ -354,6 +362,7 @@ void LockService::finish_commit(const StoreResult<void>& result) {
         deliver(done.answers, done.changes);
         is_delivering_ = false;
         if (take_changes_) take_changes_(done.changes);
+        for (const auto& tell_late : std::exchange(late_acts_, {})) tell_late();
         fail_if_lost();
     } else {
         fail(result.error());
@@ -374,7 +383,7 @@ void LockService::deliver(const Answers& answers, const core::Changes& changes) 
             give(owed.promise, kept, now);
         } else {
             Response placed = kept;
-            placed.position += told_refusals_;
+            placed.position += told_asides_;
             give(owed.promise, placed, now);
         }
     }

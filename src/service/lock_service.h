@@ -61,14 +61,16 @@ struct ServiceParts {
     std::function<void(const core::Changes&)> on_changes;
     // Told of the same transitions after the answers. May move them away. May be empty.
     std::function<void(core::Changes&)> take_changes = {};
-    // The number of the first event that take_changes and on_fence_refused are told of: both count
-    // in the same row. Zero: nobody counts, and responses have no position.
+    // The number of the first event that take_changes, on_fence_refused and on_act are told of: all
+    // count in the same row. Zero: nobody counts, and responses have no position.
     std::uint64_t first_event = 0;
     // So many numbers are left out: what happened there will never be told. May be empty.
     std::function<void(std::uint64_t)> on_events_lost = {};
     FenceLimits fence_limits = {};
     // Told of every stale number. May be empty.
     std::function<void(const FenceRefusal&)> on_fence_refused = {};
+    // Told of what administrators did. May be empty.
+    std::function<void(const AdminAct&)> on_act = {};
     WaitLimits wait_limits = {};
     // Told that the service was deposed, also by a recovery; everybody who waited was told before.
     // May call recover(), so that this server serves when it has the store again. May be empty.
@@ -155,6 +157,8 @@ class LockService final : public Port {
 
     // lock_service_run.cc
     [[nodiscard]] bool run(Request& request, const Asker& asker, Progress& progress);
+    void tell_act(const TellAct& act, std::string_view by);
+    void tell_act(const AdminAct& act);
 
     // lock_service_parts.cc: requests that take several turns
     struct LongRequest {
@@ -220,8 +224,7 @@ class LockService final : public Port {
     void sweep();
     bool absorb_changes();
     void resolve_waiter(const core::Event& event, bool is_uncommitted);
-    [[nodiscard]] std::optional<core::LeaseView> find_in_the_way(
-        const core::LeaseView& wanted) const;
+    [[nodiscard]] std::optional<core::Outcome> find_in_the_way(const core::LeaseView& wanted) const;
     [[nodiscard]] std::uint64_t newest_fence() const;
     [[nodiscard]] PromiseId make_promise(Operation operation);
     [[nodiscard]] Promise* find_promise(PromiseId id);
@@ -248,6 +251,7 @@ class LockService final : public Port {
     const std::function<void(const core::Changes&)> on_changes_;
     const std::function<void(core::Changes&)> take_changes_;
     const std::function<void(const FenceRefusal&)> on_fence_refused_;
+    const std::function<void(const AdminAct&)> on_act_;
     const std::function<void(std::uint64_t)> on_events_lost_;
     const std::function<void(const StoreFailure&)> on_deposed_;
 
@@ -290,14 +294,15 @@ class LockService final : public Port {
     std::size_t absorbed_ = 0;    // so many of the table's changes were looked at
     core::Changes told_;          // what observers are told of; memory for later ones
     bool is_delivering_ = false;  // the answers of a commit whose changes are not yet taken
-    bool is_pausing_ = false;     // answers wait for the next turn: this one had many of them
+    std::vector<std::function<void()>> late_acts_;  // to be told when they are
+    bool is_pausing_ = false;  // answers wait for the next turn: this one had many of them
 
-    // Observers number what they are told. Refused fences are told between the events of the table,
-    // and are counted apart: how many there will have been before an event is not known when the
+    // Observers number what they are told. Refused fences and acts are told between the events of the
+    // table, and are counted apart: how many there will have been before an event is not known when the
     // event happens.
     const std::uint64_t first_event_;
-    std::uint64_t told_events_ = 0;    // of the table, those that were lost included
-    std::uint64_t told_refusals_ = 0;  // of fences
+    std::uint64_t told_events_ = 0;  // of the table, those that were lost included
+    std::uint64_t told_asides_ = 0;  // refused fences and acts
 
     // Of leases that several answers named: how many of these were given up.
     core::GrowingMap<std::uint64_t, std::size_t> given_up_;

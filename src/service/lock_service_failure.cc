@@ -116,7 +116,7 @@ void LockService::begin_with(Recovery& recovery, const Recovered& recovered) {
 // out a number that another has given out for something else.
 void LockService::skip_events_of_others() {
     const core::Duration wall = clock_.wall(clock_.now()).time_since_epoch();
-    const std::uint64_t next = first_event_ + told_events_ + told_refusals_;
+    const std::uint64_t next = first_event_ + told_events_ + told_asides_;
     const auto present = static_cast<std::uint64_t>(std::max<std::int64_t>(wall.count(), 0));
     const bool is_believable = present < core::as_number(core::fence_max) / 2;
     if (first_event_ > 0 && is_believable && present > next) lose_events(present - next);
@@ -226,7 +226,8 @@ void LockService::refuse_withheld() {
 // back what the response would have given. What a two-phase request was granted stays with its
 // session: an earlier answer may have told of it.
 void LockService::refuse_unconfirmed(const Request& request) {
-    if (std::holds_alternative<Measure>(request)) return;
+    if (std::holds_alternative<Measure>(request) || std::holds_alternative<TellAct>(request))
+        return;
     Promise promise{.naming = naming_of(request), .session = response_.session};
     const bool is_queued = response_.outcome.kind == core::Outcome::Kind::queued;
     if (is_queued) promise.waiter = response_.outcome.waiter;

@@ -42,6 +42,10 @@ struct PositionTest : ::testing::Test {
         const auto page = watch->read(1000);
         if (page.has_missed_some) heard.emplace_back("gap");
         for (const auto& one : page.events) {
+            if (one->act) {
+                heard.push_back("act " + std::string(one->act->what));
+                continue;
+            }
             heard.push_back(one->refused_fence ? "fence_refused"
                                                : std::string(core::to_text(one->event.kind)) + " " +
                                                      std::string(one->event.lease.scope.name));
@@ -67,7 +71,8 @@ struct PositionTest : ::testing::Test {
          .take_changes = [this](core::Changes& changes) { feed.publish(std::move(changes)); },
          .first_event = feed.next_id(),
          .on_events_lost = [this](std::uint64_t count) { feed.lose(count); },
-         .on_fence_refused = [this](const FenceRefusal& refusal) { feed.publish(refusal); }}};
+         .on_fence_refused = [this](const FenceRefusal& refusal) { feed.publish(refusal); },
+         .on_act = [this](const AdminAct& act) { feed.publish(act); }}};
     std::shared_ptr<EventFeed::Watch> somebody = feed.watch(executor, std::nullopt, [] {});
     std::uint64_t position = 0;
     Notes shown;
@@ -76,6 +81,34 @@ struct PositionTest : ::testing::Test {
         service.recover([](const StoreResult<Recovered>& result) { CHECK(result); });
     }
 };
+
+// An act is told at once, whatever the store does.
+TEST_F(PositionTest, CountsActs) {
+    ask(TellAct{.action = AdminAction::resign, .what = "node-1"});
+    look();
+    EXPECT_EQ(position, 1'000U);
+    EXPECT_THAT(hear(), IsEmpty());
+    ask(TellAct{.action = AdminAction::end_session, .what = "1-7"});
+    EXPECT_THAT(hear(), ElementsAre("act 1-7"));
+}
+
+// The act is told in the answer to the request, before the events of the commit are.
+TEST_F(PositionTest, TellsAnActBehindWhatItHasLedTo) {
+    ask(take("ann", "job"));
+    executor.settle();
+    finish_commit();
+    look();
+    ASSERT_EQ(service.submit(ForceRelease{.scope = core::Scope::named("job")}), nullptr);
+    service.await(answer_by([this](const Response& response) {
+        EXPECT_EQ(response.count, 1U);
+        tell(service, {AdminAction::force_release, "job"}, "oncall");
+    }));
+    executor.settle();
+    finish_commit();
+    EXPECT_THAT(hear(), ElementsAre("released job", "act job"));
+    look();
+    EXPECT_THAT(hear(), IsEmpty());
+}
 
 TEST_F(PositionTest, OfANewServerIsBeforeItsFirstEvent) {
     look();

@@ -179,6 +179,7 @@ struct Runner {
         const core::LockTable::OneStep one(table);
         return request.step->run({.table = table, .random = random, .why_no_grant = why_no_grant});
     }
+    core::Outcome operator()(const TellAct&) const { return {}; }  // tell_act() has answered it
     core::Outcome operator()(const Measure&) const { return {}; }  // measure() has answered it
 
     void show(Details&& details) const {
@@ -213,6 +214,10 @@ bool LockService::run(Request& request, const Asker& asker, Progress& progress) 
     response_.position = 0;
     statement_ = {};
     executor_.at_end_of_turn();
+    if (const auto* const act = std::get_if<TellAct>(&request)) {
+        tell_act(*act, asker.by);
+        return true;
+    }
     const bool is_refused = refuse_if_not_serving(response_);
     if (std::holds_alternative<Measure>(request)) measure();
     if (is_refused) {
@@ -244,6 +249,29 @@ bool LockService::run(Request& request, const Asker& asker, Progress& progress) 
 FenceBook LockService::make_fence_book() const {
     using Keeping = FenceBook::Keeping;
     return {fence_limits_, is_volatile_ ? Keeping::in_memory : Keeping::durable};
+}
+
+// Whether the server leads or its disk works does not matter: what was done is told. It is told behind the
+// events that it has led to.
+void LockService::tell_act(const TellAct& act, std::string_view by) {
+    response_.outcome = {};
+    response_.failure = {};
+    response_.is_busy = response_.is_unknown = false;
+    statement_.about = Statement::About::nothing;
+    const AdminAct told{.at = response_.now, .action = act.action, .what = act.what, .by = by};
+    if (!is_delivering_) {
+        tell();
+        return tell_act(told);
+    }
+    late_acts_.push_back([this, told, what = std::string(act.what), by = std::string(by)] {
+        tell_act({.at = told.at, .action = told.action, .what = what, .by = by});
+    });
+}
+
+void LockService::tell_act(const AdminAct& act) {
+    if (!on_act_) return;
+    ++told_asides_;
+    on_act_(act);
 }
 
 // Figures are given also while everything else is refused.

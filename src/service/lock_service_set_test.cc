@@ -69,6 +69,27 @@ TEST(ServiceSet, NamesWhoWasInTheWayWhenItsTimeIsOver) {
     EXPECT_EQ(holder, "laptop2");
 }
 
+// The set holds nothing while it waits, and is ahead of others in each of its queues.
+TEST(ServiceSet, IsNamedToARequestThatTimesOutBehindIt) {
+    TestService at(Durability::none);
+    at.ask(take("laptop2", "other"));
+    at.ask(take_both("laptop1", 1h));
+    const core::Scope first = take_both("laptop1").members[0].scope;
+    core::AcquireRequest behind = take("laptop3", first.name);
+    behind.wait = 5s;
+    EXPECT_EQ(at.service.submit(behind), nullptr);
+    core::Outcome told;
+    std::string waiter;
+    at.service.await(std::make_unique<NotedAnswer>(at.notes, "", [&](const Response& response) {
+        told = response.outcome;
+        waiter = told.lease.owner.name;
+    }));
+    at.advance(5s);
+    EXPECT_THAT(at.take_notes(), ElementsAre("refused timed_out"));
+    EXPECT_TRUE(told.is_behind_waiter);
+    EXPECT_EQ(waiter, "laptop1");
+}
+
 TEST(ServiceSet, ATokenIsGoodForEachMember) {
     TestService at(Durability::none);
     const core::Token token = at.service.submit(take_both("laptop1"))->outcome.lease.token;

@@ -17,6 +17,7 @@
 
 #include "core/lock_table.h"
 #include "service/books/fence.h"
+#include "service/events/admin_act.h"
 
 namespace holdfast::service {
 
@@ -139,6 +140,12 @@ struct RunStep {
     std::shared_ptr<Step> step;
 };
 
+// An act that is done: observers are told of it. Answered at once, also while everything else is refused.
+struct TellAct {
+    AdminAction action{};
+    std::string_view what;  // AdminAct::what
+};
+
 // What the service has counted.
 struct Measure {};
 
@@ -148,7 +155,7 @@ using Request =
     std::variant<core::AcquireRequest, Enqueue, Wait, core::RenewRequest, core::SetValueRequest,
                  core::ReleaseRequest, ReleaseOwn, ForceRelease, OpenSession, EndSession, Inspect,
                  List, Find, CheckToken, ListLeases, ListSessions, ListDeadlocks, RaiseFence,
-                 ReadFence, DropFence, RunStep, Measure>;
+                 ReadFence, DropFence, RunStep, TellAct, Measure>;
 
 // What few requests are answered with, besides the decision.
 struct Details {

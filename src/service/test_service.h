@@ -34,6 +34,7 @@ inline std::string to_note(const FenceOutcome& outcome) {
         case FenceOutcome::Kind::unknown: return "unknown";
         case FenceOutcome::Kind::resources_max: return "resources_max";
         case FenceOutcome::Kind::resource_length_max: return "resource_length_max";
+        case FenceOutcome::Kind::resource_not_utf8: return "resource_not_utf8";
     }
     return "";
 }
@@ -174,6 +175,11 @@ struct TestService {
                  events.push_back("fence_refused " + std::string(refusal.resource) + " " +
                                   std::to_string(refusal.number) + " " +
                                   std::to_string(refusal.highest));
+             },
+         .on_act =
+             [this](const AdminAct& act) {
+                 events.push_back(std::string(to_text(act.action)) + " " + std::string(act.what));
+                 askers.emplace_back(act.by);
              },
          .on_deposed = [this](const StoreFailure& why) { deposed.push_back(why.message); }}};
 };

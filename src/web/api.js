@@ -1,6 +1,7 @@
 // Talking to the server. The token lives in this module's memory and nowhere else.
 
 import { addPage, createPast, historyPath } from './history.js';
+import { encodeName, exactName } from './scopes.js';
 
 let token = '';
 
@@ -47,17 +48,23 @@ export async function change(method, path, body) {
   return { status: response.status, body: await response.json() };
 }
 
+/** Where the next page begins; undefined: there is none. Throws if that is where this page began: it would never end. */
+function nextPage(next, after) {
+  if (next !== undefined && next === after) throw new Error(`the page after ${after} leads to itself`);
+  return next;
+}
+
 /** A listed lock with the holders that the listing left out. */
 async function withAllHolders(lock) {
   const holders = [...lock.holders];
   for (let next = lock.holders_next; next !== undefined;) {
     const path = lockPath(
-      { name: lock.lock_name, kind: lock.kind },
+      { name: exactName(lock.lock_name, lock.name_bytes), kind: lock.kind },
       `&holders_after=${encodeURIComponent(next)}`,
     );
     const page = await askJson(path);
     holders.push(...(page.holders ?? []));
-    next = page.holders_next;
+    next = nextPage(page.holders_next, next);
   }
   return { ...lock, holders };
 }
@@ -73,8 +80,9 @@ export async function listLocks() {
     const page = await askJson(`/v1/locks?limit=1000&after=${encodeURIComponent(after)}`);
     position ??= page.position ?? null;
     for (const lock of page.locks) locks.push({ ...(await withAllHolders(lock)), position: page.position });
-    if (page.next === undefined) return { locks, position };
-    after = page.next;
+    const next = nextPage(page.next, after);
+    if (next === undefined) return { locks, position };
+    after = next;
   }
 }
 
@@ -109,5 +117,5 @@ export function listDeadlocks() {
 }
 
 export function lockPath(lock, more = '') {
-  return `/v1/locks/${encodeURIComponent(lock.name)}?kind=${lock.kind}${more}`;
+  return `/v1/locks/${encodeName(lock.name)}?kind=${lock.kind}${more}`;
 }

@@ -46,6 +46,22 @@ test('the holders that a listing leaves out are asked for', async () => {
   assert.equal(asked.length, 3);
 });
 
+test('a listing that leads to itself ends with an error', async () => {
+  const asked = serve({
+    '/v1/locks?limit=1000&after=': { locks: [], next: 'a' },
+    '/v1/locks?limit=1000&after=a': { locks: [], next: 'a' },
+  });
+  await assert.rejects(listLocks(), /the page after a leads to itself/);
+  assert.equal(asked.length, 2);
+  serve({
+    '/v1/locks?limit=1000&after=': {
+      locks: [{ lock_name: 'x', kind: 'semaphore', holders: [], holders_next: '1' }],
+    },
+    '/v1/locks/x?kind=semaphore&holders_after=1': { held: true, holders: [], holders_next: '1' },
+  });
+  await assert.rejects(listLocks(), /the page after 1 leads to itself/);
+});
+
 test('a lock that is free when its other holders are asked for has those that were seen', async () => {
   serve({
     '/v1/locks?limit=1000&after=': {

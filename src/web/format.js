@@ -87,6 +87,15 @@ export function sentence(entry) {
   return whatHappened(entry) + by;
 }
 
+/** What administrators do, as sentences. Its lock, session or node stands beside it; who has done it, behind it. */
+const ACTS = {
+  force_release: 'an administrator ended the leases by force',
+  end_session: 'an administrator ended the session',
+  resign: 'an administrator made the leader hand over',
+  new_epoch: 'an administrator began a new epoch',
+  roll_back: 'the state was rolled back',
+};
+
 function whatHappened(entry) {
   const { type, owner, data } = entry;
   const waited = data.waited_ms >= 1000 ? ` after ${span(data.waited_ms)}` : '';
@@ -115,6 +124,8 @@ function whatHappened(entry) {
       return `${owner} set the value to “${cut(data.value ?? '', VALUE_SHOWN)}”, revision ${data.revision}`;
     case 'deadlock':
       return cycleText(deadlockOf(data.cycle, data.at_ms));
+    case 'audit':
+      return ACTS[data.action] ?? data.action;
     case 'fence_refused':
       return `refused ${owner}, which is too old`;
     default:

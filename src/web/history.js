@@ -1,6 +1,6 @@
 // Holds that have ended, as GET /v1/history tells them. No DOM and no network here.
 
-import { keyOfText, parseScope, setOf, textOfScope } from './scopes.js';
+import { encodeName, keyOfText, parseScope, setOf, textOfScope } from './scopes.js';
 
 /** How a hold ended: the mark at the end of its bar, and the words. The first five are the words of the server. */
 export const ENDINGS = {
@@ -52,7 +52,7 @@ export function keysOfHold(hold) {
 export function historyPath(filters) {
   const query = Object.entries(filters)
     .filter(([, value]) => value !== undefined && value !== null && value !== '')
-    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+    .map(([name, value]) => `${name}=${encodeName(String(value))}`);
   return `/v1/history?${query.join('&')}`;
 }
 

@@ -4,6 +4,7 @@ import { askJson, NeedsToken, setToken } from './api.js';
 import { h, morph } from './dom.js';
 import { follow } from './feed.js';
 import { rebuildSeries } from './rebuild.js';
+import { decodeName } from './scopes.js';
 import { createSeries, refill, tick } from './series.js';
 import { createState, forgetHolds } from './store.js';
 import { aboutView } from './view_about.js';
@@ -185,7 +186,7 @@ function route() {
   const chosen = VIEWS.find((each) => each.path === path) ?? VIEWS[path === 'lock' ? 1 : 0];
   const root = h('div', { class: `view view-${path || 'overview'}` });
   find('view').replaceChildren(root);
-  view = path === 'lock' && name ? lockView(root, kind, decodeURIComponent(name)) : chosen.open(root);
+  view = path === 'lock' && name ? lockView(root, kind, decodeName(name)) : chosen.open(root);
   document.title = `${view.title} · Holdfast`;
   morph(
     find('nav'),

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 import { clock, count, countdown, sentence } from './format.js';
 import { ENDINGS, endingText } from './history.js';
 import { shareLeft } from './listing.js';
-import { keyOfText, listed, othersOf } from './scopes.js';
+import { encodeName, keyOfText, listed, othersOf } from './scopes.js';
 
 /** What people call it: `inode 7`, but a name as it is. */
 export function title(lock) {
@@ -16,12 +16,12 @@ export function titleOfKey(key, name) {
 }
 
 export function lockHref(lock) {
-  return `#/lock/${lock.kind}/${encodeURIComponent(lock.name)}`;
+  return `#/lock/${lock.kind}/${encodeName(lock.name)}`;
 }
 
 export function hrefOfKey(key) {
   const at = key.indexOf(':');
-  return `#/lock/${key.slice(0, at)}/${encodeURIComponent(key.slice(at + 1))}`;
+  return `#/lock/${key.slice(0, at)}/${encodeName(key.slice(at + 1))}`;
 }
 
 /** A bar that empties as the lease runs out, and the time left. */

@@ -72,6 +72,12 @@ test('a time of another day says which', () => {
   assert.equal(moment(at(2025, 0, 2, 3, 4, 5), now), '2 Jan 2025 03:04:05');
 });
 
+test('an entry says what an administrator did, and who that was', () => {
+  const data = { action: 'end_session', what: '1-7', by: 'oncall' };
+  assert.equal(sentence({ type: 'audit', owner: '', data }), 'an administrator ended the session (oncall)');
+  assert.equal(sentence({ type: 'audit', owner: '', data: { action: 'later' } }), 'later');
+});
+
 test('an entry says how a lease ended, which value was set, and who is in a deadlock', () => {
   const say = (type, data) => sentence({ type, owner: 'ann', data });
   assert.equal(say('released', {}), 'released by ann');

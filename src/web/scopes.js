@@ -2,6 +2,36 @@
 
 const KINDS = ['named', 'semaphore', 'path', 'inode', 'range'];
 
+// A name of an earlier version of the server may have bytes that are not UTF-8. Each is a letter here that no other name
+// can have: the half of a pair of surrogates.
+const LONE = 0xdc00;
+
+/** The name in an answer. `bytes` is its `name_bytes`: only names that are not UTF-8 have them. */
+export function exactName(name, bytes) {
+  return bytes === undefined ? name : decodeName(bytes);
+}
+
+/** A name as it stands in an address. */
+export function encodeName(name) {
+  return Array.from(name, (letter) =>
+    /^[\udc80-\udcff]$/.test(letter)
+      ? `%${(letter.charCodeAt(0) - LONE).toString(16).toUpperCase()}`
+      : encodeURIComponent(letter),
+  ).join('');
+}
+
+/** What encodeName() was given. */
+export function decodeName(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text.replace(/%([0-9a-f]{2})/gi, (_, digits) => {
+      const code = parseInt(digits, 16);
+      return String.fromCharCode(code < 0x80 ? code : LONE + code);
+    });
+  }
+}
+
 /** The lock a name stands for: an inode and its ranges are one. */
 export function lockKey(kind, name) {
   return `${kind === 'range' ? 'inode' : kind}:${name}`;
@@ -36,7 +66,8 @@ export function textOfScope(scope) {
   if (typeof scope === 'string') return scope;
   if (scope.scope !== undefined) return textOfScope(scope.scope);
   if (scope.kind === 'range') return `range:${scope.inode}:${scope.start}-${scope.end ?? ''}`;
-  return textOfName(scope.kind, String(scope.path ?? scope.name ?? scope.inode));
+  const name = String(scope.path ?? scope.name ?? scope.inode);
+  return textOfName(scope.kind, exactName(name, scope.name_bytes));
 }
 
 /** The texts of a lease on several scopes; none if it is on one alone. */

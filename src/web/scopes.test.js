@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  decodeName,
+  encodeName,
+  exactName,
   keyOfText,
   listed,
   lockKey,
@@ -18,6 +21,18 @@ test('a text names a lock of its kind', () => {
   assert.deepEqual(parseScope('path:/x:y'), { kind: 'path', name: '/x:y', scope: '' });
   assert.deepEqual(parseScope('range:7:0-10'), { kind: 'range', name: '7', scope: 'range:7:0-10' });
   assert.equal(keyOfText('range:7:0-10'), lockKey('inode', '7'));
+});
+
+test('a name that is not UTF-8 is one of its own, and goes back into an address', () => {
+  assert.equal(exactName('a\u{1f512}/b', undefined), 'a\u{1f512}/b');
+  const first = exactName('\ufffdbad', '%FFbad');
+  const second = exactName('\ufffdbad', '%FEbad');
+  assert.notEqual(first, second);
+  assert.equal(encodeName(first), '%FFbad');
+  assert.equal(encodeName(second), '%FEbad');
+  assert.equal(decodeName(encodeName(first)), first);
+  assert.equal(encodeName('a\u{1f512}/b'), encodeURIComponent('a\u{1f512}/b'));
+  assert.equal(textOfScope({ kind: 'semaphore', name: '\ufffdbad', name_bytes: '%FFbad' }), `semaphore:${first}`);
 });
 
 test('a scope of the server, in any of its forms, has one text', () => {

@@ -2,7 +2,7 @@
 
 import { addDeadlock, concerns, deadlockOf, keysOfDeadlock, mergeDeadlocks } from './deadlocks.js';
 import { RECENT_MS, rebuildEntries } from './rebuild.js';
-import { keyOfText, lockKey, parseScope, setOf } from './scopes.js';
+import { exactName, keyOfText, lockKey, parseScope, setOf } from './scopes.js';
 
 /**
  * @typedef {{token: number, owner: string, door: string, mode: string, acquired: number, expiry: number, ttl: number,
@@ -98,7 +98,7 @@ export function applySnapshot(state, listed, now) {
   state.held = state.waiting = 0;
   const living = new Set();
   for (const entry of listed) {
-    const lock = lockOf(state, entry.kind, entry.lock_name);
+    const lock = lockOf(state, entry.kind, exactName(entry.lock_name, entry.name_bytes));
     lock.limit = entry.limit ?? 1;
     lock.position = Number(entry.position ?? 0);
     setWaiters(state, lock, entry.waiters);
@@ -281,7 +281,7 @@ function queueChange(type, data) {
 
 function applyToLocks(state, type, data, id) {
   const set = setOf(data.scopes);
-  const own = { kind: data.kind, name: data.lock_name, scope: data.scope ?? '' };
+  const own = { kind: data.kind, name: exactName(data.lock_name, data.name_bytes), scope: data.scope ?? '' };
   const members = set.length > 0 ? set.map(parseScope) : [own];
   const first = lockOf(state, members[0].kind, members[0].name);
   // The history may have more than its position says.
@@ -326,6 +326,8 @@ export function applyEvent(state, type, data, id = null) {
   } else if (type === 'fence_refused') {
     const owner = `number ${data.fencing_token}`;
     remember(state, { at: data.at_ms, type, key: '', name: data.resource, owner, set: [], data });
+  } else if (type === 'audit') {
+    remember(state, { at: data.at_ms, type, key: '', name: data.what, owner: '', set: [], data });
   }
 }
 

@@ -67,7 +67,33 @@ function shownFigures(figures) {
   ];
 }
 
-/** Version, health, listeners, configuration. Figures only for those who may read everything. */
+function listenersCard(listeners) {
+  return h(
+    'section',
+    { class: 'card' },
+    h('h2', {}, 'Listeners'),
+    wideTable(
+      'Listeners',
+      ['Door', 'Address', 'TLS', 'Connections'],
+      listeners.map((listener) =>
+        h(
+          'tr',
+          {},
+          h('td', {}, listener.name),
+          h('td', {}, listener.address),
+          h('td', {}, listener.tls ? 'yes' : 'no'),
+          h('td', { class: 'number' }, count(listener.connections)),
+        ),
+      ),
+    ),
+  );
+}
+
+function configurationCard(configuration) {
+  return h('section', { class: 'card' }, h('h2', {}, 'Configuration'), facts(Object.entries(configuration)));
+}
+
+/** Version and health. Figures, listeners and configuration only for those who may read everything. */
 export function aboutView(root) {
   return {
     title: 'About',
@@ -105,31 +131,8 @@ export function aboutView(root) {
         ),
         status.cluster ? clusterCard(status.cluster, serverNow) : null,
         status.cluster ? nodesCard(status.cluster, serverNow) : null,
-        h(
-          'section',
-          { class: 'card' },
-          h('h2', {}, 'Listeners'),
-          wideTable(
-            'Listeners',
-            ['Door', 'Address', 'TLS', 'Connections'],
-            status.listeners.map((listener) =>
-              h(
-                'tr',
-                {},
-                h('td', {}, listener.name),
-                h('td', {}, listener.address),
-                h('td', {}, listener.tls ? 'yes' : 'no'),
-                h('td', { class: 'number' }, count(listener.connections)),
-              ),
-            ),
-          ),
-        ),
-        h(
-          'section',
-          { class: 'card' },
-          h('h2', {}, 'Configuration'),
-          facts(Object.entries(status.configuration)),
-        ),
+        figures ? listenersCard(status.listeners) : null,
+        figures ? configurationCard(status.configuration) : null,
         h(
           'p',
           { class: 'quiet' },

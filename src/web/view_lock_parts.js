@@ -6,7 +6,7 @@ import { cut, moment, span } from './format.js';
 import { addPage, createPast, endedHolds, historyPath, keysOfHold } from './history.js';
 import { door, ending, scopeLinks, wideTable } from './parts.js';
 import { parseRange } from './ranges.js';
-import { othersOf, textOfName } from './scopes.js';
+import { encodeName, othersOf, textOfName } from './scopes.js';
 import { rangeText } from './view_ranges.js';
 
 const ROWS_FIRST = 10;
@@ -155,7 +155,7 @@ export function createElection(kind, name) {
   async function ask(page, token) {
     askedToken = token;
     try {
-      answer = await askIfThere(`/v1/elections/${encodeURIComponent(name)}`);
+      answer = await askIfThere(`/v1/elections/${encodeName(name)}`);
       isThere = answer !== null;
     } catch {
       askedToken = null; // asked again with the next holder or the next connection

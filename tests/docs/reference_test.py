@@ -57,7 +57,7 @@ class EventKinds(unittest.TestCase):
         engine = re.findall(r'case EventKind::\w+: return "(\w+)"',
                             (typed.REPOSITORY / "src/core/values/changes.cc").read_text(encoding="utf-8"))
         self.assertIn("granted", engine)
-        kinds = sorted([*engine, "fence_refused"])
+        kinds = sorted([*engine, "fence_refused", "audit"])
         self.assertEqual(self.read("include/holdfast/lock_event.h", r"// (granted, .*?)\. And gap:"), kinds)
         document = json.loads((typed.REPOSITORY / "src/app/http/openapi.json").read_text(encoding="utf-8"))
         self.assertEqual(sorted(document["components"]["schemas"]["EventKind"]["enum"]), sorted([*kinds, "gap"]))

@@ -85,7 +85,7 @@ class Document:
                 reference = f"#/components/{group}/{name}"
                 is_used = group == "securitySchemes" or reference in used
                 # These describe the lines of a stream, which has no schema of its own.
-                is_used = is_used or name in ("LockEvent", "FenceRefused", "DeadlockTold", "EventKind")
+                is_used = is_used or name in ("LockEvent", "FenceRefused", "Audit", "DeadlockTold", "EventKind")
                 require(is_used, reference, "is not used")
         for name, schema in self.root["components"]["schemas"].items():
             Draft202012Validator.check_schema(schema)
@@ -154,7 +154,7 @@ class Document:
     def check_event(self, kind, data):
         self.validator({"$ref": "#/components/schemas/EventKind"}).validate(kind)
         if kind != "gap":
-            schema = {"fence_refused": "FenceRefused", "deadlock": "DeadlockTold"}.get(kind, "LockEvent")
+            schema = {"fence_refused": "FenceRefused", "audit": "Audit", "deadlock": "DeadlockTold"}.get(kind, "LockEvent")
             self.validator({"$ref": "#/components/schemas/" + schema}).validate(json.loads(data))
 
     def check_everything_was_seen(self):

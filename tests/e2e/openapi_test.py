@@ -168,7 +168,7 @@ def events(server):
         require(response.status == 200, response.status)
         server.document.seen.add(("get", "/v1/events", "200"))
         wanted = {"gap", "granted", "renewed", "value_set", "released", "expired", "queued", "wait_timed_out", "wait_cancelled",
-                  "fence_refused", "deadlock"}
+                  "fence_refused", "audit", "deadlock"}
         event = {}
         while wanted:
             line = response.readline().decode().rstrip("\n")

@@ -235,12 +235,76 @@ def http_doors(server, ci, root):
     require(server.ask("POST", "/v1/fence/deploy%2Fbucket", ci, {"fencing_token": 5})[0] == 200, "a fence of its own")
     # the server itself
     for method, path, right in (("GET", "/metrics", "read"), ("GET", "/v1/sessions", "read"), ("GET", "/v1/backup", "admin"),
+                                ("GET", "/v1/cluster", "read"),
                                 ("DELETE", "/v1/sessions/1-1", "admin"), ("POST", "/v1/cluster/resign", "admin")):
         denied(server.ask(method, path, ci), right, "*")
     status, told = server.ask("GET", "/v1/status", ci)
     require(status == 200 and "figures" not in told and not told["admin"], "figures count what it may not see:", told)
-    require("figures" in server.ask("GET", "/v1/status", root)[1], "root sees the figures")
+    require([sorted(each) for each in told["listeners"]] == [["address", "name", "tls"]] and
+            told["listeners"][0]["name"] == "files" and told["configuration"] == {"files-url": ""},
+            "how the server was started:", told)
+    told = server.ask("GET", "/v1/status", root)[1]
+    require("figures" in told and told["listeners"] and "data" in told["configuration"], "root sees all of it")
     require(server.ask("GET", "/lock", "wrong")[0] == 401, "a wrong secret")
+
+
+def acts(server, root):
+    """What an administrator does is one line and one event each, with the name of the token."""
+    stream = http.client.HTTPConnection("127.0.0.1", server.ports["http"], timeout=PATIENCE_S)
+    stream.request("GET", "/v1/events", headers={"Authorization": "Bearer " + root})
+    events = stream.getresponse()
+    require(events.status == 200, "events")
+
+    def take(name):
+        status, lease = server.ask("POST", "/v1/leases", root, {"scope": name, "holder": "ann"})
+        require(status == 201 or status == 200, lease)
+
+    expected = []
+    take("acts/lock")
+    require(server.ask("DELETE", "/v1/locks/acts%2Flock", root)[1]["released"], "by force")
+    expected.append(("force_release", "acts/lock"))
+    require(not server.ask("DELETE", "/v1/locks/acts%2Flock", root)[1]["released"], "nobody held it: that is no act")
+
+    state = "/v1/terraform/acts%2Fstate"
+    for text in ('{"version": 4, "serial": 1}', '{"version": 4, "serial": 2}'):
+        require(server.ask("POST", state, root, text)[0] == 200, "a state")
+    require(server.ask("POST", state + "/lock", root, {"ID": "tf-1"})[0] == 200, "its lock")
+    require(server.ask("DELETE", state + "/lock", root)[0] == 200, "force-unlock")
+    expected.append(("force_release", "acts/state"))
+    require(server.ask("POST", state + "/rollback?version=1", root)[0] == 200, "a rollback")
+    expected.append(("roll_back", "acts/state, version 1"))
+
+    connection = Line(server, "dflockd")
+    require(connection.say(f"auth\n_\n{root}\n") == "ok", "auth")
+    require(connection.say("l\nacts/session\n0\n").startswith("ok "), "a session")
+    sessions = server.ask("GET", "/v1/sessions", root)[1]["sessions"]
+    [held] = [each["id"] for each in sessions if each["door"] == "dflockd" and each["leases"]]
+    require(server.ask("DELETE", "/v1/sessions/" + held, root)[0] == 200, "its end")
+    expected.append(("end_session", held))
+    logins = [server.ask("POST", "/auth/session", root, door="files")[1] for _ in range(2)]
+    headers = {"Authorization": "Bearer " + logins[0]["sessionId"]}
+    for name in (logins[1]["name"], logins[0]["name"]):  # the second one is its own: a logout
+        require(server.ask("DELETE", "/auth/sessions/" + name, "", door="files", headers=headers)[0] == 204, "a login")
+    expected.append(("end_session", logins[1]["name"]))
+
+    seen, kind = [], ""
+    while len(seen) < len(expected):
+        line = events.readline().decode().rstrip("\n")
+        if line.startswith("event: "):
+            kind = line[7:]
+        if kind == "audit" and line.startswith("data: "):
+            data = json.loads(line[6:])
+            require(data["by"] == "root", data)
+            seen.append((data["action"], data["what"]))
+    require(seen == expected, seen)
+    stream.close()
+    lines = [json.loads(line) for line in server.log_path.read_text().splitlines() if '"message":"audit"' in line]
+    require([(line["level"], line["action"], line["what"], line["by"]) for line in lines] ==
+            [("warning", action, what, "root") for action, what in expected], lines)
+    past = server.ask("GET", "/v1/history?prefix=acts%2F", root)[1]["history"]
+    ended = {row["scope"]["name"]: (row["ended"], row["ended_by"]) for row in past}
+    require(ended == {"acts/lock": ("forced", "root"), "acts/state": ("forced", "root"),
+                      "acts/session": ("session", "root")}, ended)
 
 
 def sets(server, ci, root):
@@ -452,6 +516,7 @@ def main(program):
         wrong_secrets(server, root)
         http_doors(server, ci, root)
         sets(server, ci, root)
+        acts(server, root)
         deadlocks(server, ci, root)
         history(server, ci, root)
         elections(server, ci, root)

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/text/utf8.h"
 #include "dflockd_words.h"
 
 namespace holdfast::fuzz {
@@ -145,6 +146,8 @@ void DflockdModel::run(int number, const Request& request) {
     const bool is_semaphore = command.size() == 2 && command[0] == 's';
     if (is_semaphore) command.erase(0, 1);
     if (!is_key(request.key)) return say(number, "error");
+    const bool is_new = command == "l" || command == "e";  // no key that there is needs this
+    if (is_new && !base::is_utf8(request.key)) return say(number, "error");
     const std::string key = (is_semaphore ? "s " : "l ") + request.key;
     if (command == "l") return run_lock(number, key, request);
     if (command == "e") return run_enqueue(number, key, request);

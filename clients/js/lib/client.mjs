@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
 import { Acquisition } from "./acquisition.mjs";
-import { BadRequest, LockHeld, LockLost, ScopeMismatch } from "./errors.mjs";
+import { BadRequest, LockHeld, LockLost, NotHoldfast, ScopeMismatch } from "./errors.mjs";
 import { observe, watch } from "./events.mjs";
 import { Exchange, Secret } from "./exchange.mjs";
 import { findLease, Lease, readEnded, readListed, release, renew, renewOnce, setValue } from "./lease.mjs";
@@ -163,12 +163,7 @@ export class Client {
     async *leases(given = {}) {
         const { signal, pageSize = 100, ...filters } = checked(given, options.LEASES);
         const query = new URLSearchParams({ ...filters, limit: pageSize });
-        for (let next = ""; next !== undefined; ) {
-            if (next !== "") query.set("after", next);
-            const page = await this.#exchange.askFor({ method: "GET", path: `/v1/leases?${query}`, signal });
-            yield* page.leases.map(readListed);
-            next = page.next;
-        }
+        for await (const page of this.#pages("/v1/leases", query, signal)) yield* page.leases.map(readListed);
     }
 
     /**
@@ -181,11 +176,18 @@ export class Client {
         if (scope !== undefined) query.set("scope", scopeText(scope));
         if (since !== undefined) query.set("since", Math.round(Number(since)));
         if (until !== undefined) query.set("until", Math.round(Number(until)));
-        for (let next = ""; next !== undefined; ) {
-            if (next !== "") query.set("after", next);
-            const page = await this.#exchange.askFor({ method: "GET", path: `/v1/history?${query}`, signal });
-            yield* page.history.map(readEnded);
-            next = page.next ?? undefined;
+        for await (const page of this.#pages("/v1/history", query, signal)) yield* page.history.map(readEnded);
+    }
+
+    /** The pages of a listing. One that leads to itself would never end. */
+    async *#pages(path, query, signal) {
+        for (;;) {
+            const page = await this.#exchange.askFor({ method: "GET", path: `${path}?${query}`, signal });
+            yield page;
+            const next = page.next ?? "";
+            if (next === "") return;
+            if (String(next) === query.get("after")) throw new NotHoldfast(`the listing ${path} does not go on after ${next}`);
+            query.set("after", next);
         }
     }
 

@@ -34,7 +34,7 @@ function readBlock(block) {
     return {
         id: fields.id === undefined ? undefined : Number(fields.id),
         kind: fields.event ?? "message",
-        lockName: data.resource ?? data.lock_name,
+        lockName: data.resource ?? data.what ?? data.lock_name,
         lockKind: data.kind,
         owner: data.owner_id,
         fencingToken: data.fencing_token,

@@ -290,6 +290,15 @@ checkAgainst(
 );
 
 checkAgainst(
+    "a listing that leads to itself ends with an error",
+    (request, count) => {
+        assert.ok(count < 3);
+        return [200, { history: [], leases: [], next: 17 }];
+    },
+    async ({ client }) => assert.rejects(client.history().next(), NotHoldfast),
+);
+
+checkAgainst(
     "a server without a history says so",
     () => [404, { error: "HistoryOff", message: "the server keeps no history" }],
     async ({ client }) => {

@@ -80,9 +80,12 @@ def list_pages(exchange: Exchange, collection: str, **parameters: object) -> Ste
         entries: List[Any] = page.field(collection)
         for entry in entries:
             yield Emit(entry)
-        after = page.body.get("next")
-        if after is None:
+        following = page.body.get("next")
+        if following is None:
             return
+        if following == after:  # the listing would never end
+            raise page.not_holdfast()
+        after = following
 
 
 def history(exchange: Exchange, scope: Optional[Scope], limit: int, **parameters: object) -> Steps[None]:

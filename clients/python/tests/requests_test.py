@@ -327,6 +327,12 @@ class History(ScriptedTest):
 
         self.assertEqual(self.run_async(work), ["ann", "bob", "cas"])
 
+    def test_that_leads_to_itself_ends_with_an_error(self):
+        self.answers = [(200, {"history": [{"holder": "ann"}], "next": 17, "position": 3})] * 4
+        with self.assertRaises(holdfast.NotHoldfast):
+            list(self.client.history())
+        self.assertEqual(len(self.server.seen), 2)
+
     def test_that_is_off_is_said_so(self):
         self.answers = [(404, {"error": "HistoryOff", "message": "the server keeps no history"})]
         with self.assertRaises(holdfast.BadRequest) as caught:

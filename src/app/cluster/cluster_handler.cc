@@ -13,11 +13,11 @@ enum class ClusterAction : std::uint8_t { show, resign, begin_epoch };
 
 using net::Privilege;
 using net::Reach;
+using service::AdminAction;
 using Body = net::BodyPolicy;
 
 constexpr net::Route cluster_routes[] = {
-    {"GET, HEAD", "/v1/cluster", Privilege::read, Body::ignored, "cluster", ClusterAction::show,
-     Reach::anything},
+    {"GET, HEAD", "/v1/cluster", Privilege::read, Body::ignored, "cluster", ClusterAction::show},
     {"POST", "/v1/cluster/resign", Privilege::administer, Body::ignored, "clusterResign",
      ClusterAction::resign, Reach::everything, "handing over needs the admin token"},
     {"POST", "/v1/cluster/new-epoch", Privilege::administer, Body::ignored, "clusterNewEpoch",
@@ -112,25 +112,28 @@ void ClusterHandler::handle(const net::RoutedRequest& request, net::HttpReply& r
         case ClusterAction::show:
             return reply.send(200, json_type, cluster_json(*control_.picture()),
                               {{"Cache-Control", "no-store"}});
-        case ClusterAction::resign: return change(control_.resign, reply);
-        case ClusterAction::begin_epoch: return change(control_.begin_epoch, reply);
+        case ClusterAction::resign:
+            return change(control_.resign, {AdminAction::resign, request.by}, reply);
+        case ClusterAction::begin_epoch:
+            return change(control_.begin_epoch, {AdminAction::new_epoch, request.by}, reply);
     }
 }
 
 // The answer comes from the main loop and leaves on this one. The connection may be gone by then: the
 // reply knows.
 void ClusterHandler::change(const std::function<void(ClusterControl::Done)>& call,
-                            net::HttpReply& reply) {
+                            const Asked& asked, net::HttpReply& reply) {
     auto later = std::make_shared<net::DeferredReply>(reply.defer());
-    call(
-        [&loop = loop_, later = std::move(later)](const base::Result<std::string>& result) mutable {
-            loop.post([later = std::move(later), result] {
-                if (!result) return later->send(409, json_type, json_error(result.error().message));
-                std::string body;
-                base::JsonWriter(body).begin_object().field("done", *result).end_object();
-                later->send(200, json_type, body + "\n");
-            });
+    call([&port = port_, &loop = loop_, later = std::move(later), action = asked.action,
+          by = std::string(asked.by)](const base::Result<std::string>& result) {
+        loop.post([&port, later, action, by, result] {
+            if (!result) return later->send(409, json_type, json_error(result.error().message));
+            service::tell(port, {action, *result}, by);
+            std::string body;
+            base::JsonWriter(body).begin_object().field("done", *result).end_object();
+            later->send(200, json_type, body + "\n");
         });
+    });
 }
 
 std::span<const net::Route> NodeHandler::routes() {

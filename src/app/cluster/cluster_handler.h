@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "cluster/view.h"
 #include "net/loop/event_loop.h"
+#include "service/ports/port.h"
 
 namespace holdfast::app {
 
@@ -48,19 +49,25 @@ void append_cluster(base::JsonWriter& json, const cluster::Picture& picture);
 
 class ClusterHandler final : public JsonHandler {
   public:
-    // Both outlive the handler.
-    ClusterHandler(const ClusterControl& control, net::EventLoop& loop)
-        : control_(control), loop_(loop) {}
+    // All of them outlive the handler. `port`: on the thread of the loop.
+    ClusterHandler(const ClusterControl& control, net::EventLoop& loop, service::Port& port)
+        : control_(control), loop_(loop), port_(port) {}
 
     [[nodiscard]] static std::span<const net::Route> routes();
 
     void handle(const net::RoutedRequest& request, net::HttpReply& reply) override;
 
   private:
-    void change(const std::function<void(ClusterControl::Done)>& call, net::HttpReply& reply);
+    struct Asked {
+        service::AdminAction action;
+        std::string_view by;
+    };
+    void change(const std::function<void(ClusterControl::Done)>& call, const Asked& asked,
+                net::HttpReply& reply);
 
     const ClusterControl& control_;
     net::EventLoop& loop_;
+    service::Port& port_;
 };
 
 class NodeHandler final : public JsonHandler {

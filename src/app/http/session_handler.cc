@@ -148,7 +148,15 @@ void SessionHandler::end_connection(core::SessionId session, std::string_view by
                                     net::HttpReply& reply) {
     reply_with(
         parts_.port, service::EndSession{.session = session}, reply,
-        [](const service::Response& response, auto& to) { answer_ended(response, to); }, by);
+        [&port = parts_.port, session, by = std::string(by)](const service::Response& response,
+                                                             auto& to) {
+            const bool has_ended = response.failure.empty() && response.count > 0;
+            answer_ended(response, to);
+            if (!has_ended) return;
+            const std::string id = id_of(session);
+            service::tell(port, {service::AdminAction::end_session, id}, by);
+        },
+        by);
 }
 
 // A login is deleted on disk. The loop must not wait for that, so another thread does it.

@@ -27,24 +27,34 @@ constexpr net::Route status_routes[] = {
      net::Reach::asked},
 };
 
+constexpr std::string_view files_listener = "files";
+
+// A client with limits learns only of the file door, which the dashboard must find.
 void append_listeners(base::JsonWriter& json, const Status& status) {
     const bool has_tls = !status.options.tls.certificate_file.empty();
     json.begin_array("listeners");
     for (const ListenerFigures& listener : status.figures.listeners) {
+        if (!status.may_read_all && listener.name != files_listener) continue;
         json.begin_object()
             .field("name", listener.name)
             .field("address", net::to_text(listener.endpoint))
-            .field("tls", has_tls && !listener.endpoint.is_unix())
-            .field("connections", listener.counts.connections)
-            .end_object();
+            .field("tls", has_tls && !listener.endpoint.is_unix());
+        if (status.may_read_all) json.field("connections", listener.counts.connections);
+        json.end_object();
     }
     json.end_array();
 }
 
 // By the names of the options, as `holdfast serve --help` tells them.
-void append_configuration(base::JsonWriter& json, const ServeOptions& options) {
+void append_configuration(base::JsonWriter& json, const Status& status) {
     const auto yes_or_no = [](bool is_so) { return is_so ? "yes" : "no"; };
+    const ServeOptions& options = status.options;
     json.begin_object("configuration");
+    json.field("files-url", options.files.urls.empty() ? "" : options.files.urls.front());
+    if (!status.may_read_all) {
+        json.end_object();
+        return;
+    }
     for (const Door& door : all_doors()) json.field(door.name, address_of(door, options));
     json.field("data", where_locks_are(options))
         .field("threads", std::to_string(options.threads))
@@ -59,7 +69,6 @@ void append_configuration(base::JsonWriter& json, const ServeOptions& options) {
         .field("leases-max", std::to_string(options.limits.leases_max))
         .field("fences-max", std::to_string(options.fences_max))
         .field("connections-max", std::to_string(options.connections_max))
-        .field("files-url", options.files.urls.empty() ? "" : options.files.urls.front())
         .end_object();
 }
 
@@ -118,9 +127,9 @@ std::string status_json(const Status& status) {
     if (!failure.empty()) json.field("reason", failure);
     json.field("admin", status.is_admin);
     append_listeners(json, status);
-    append_configuration(json, status.options);
+    append_configuration(json, status);
     if (status.may_read_all) append_figures(json, status.figures);
-    if (status.figures.cluster) {
+    if (status.may_read_all && status.figures.cluster) {
         json.begin_object("cluster");
         append_cluster(json, *status.figures.cluster);
         json.end_object();

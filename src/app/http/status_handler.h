@@ -34,8 +34,10 @@ struct Status {
     const ServeOptions& options;
     std::chrono::milliseconds now{0};  // since 1970
     std::chrono::milliseconds uptime{0};
-    bool is_admin = false;     // whether the client may end other people's leases
-    bool may_read_all = true;  // otherwise no figures: they count locks that the client may not see
+    bool is_admin = false;  // whether the client may end other people's leases
+    // Otherwise no figures, which count locks that the client may not see, and nothing of how the
+    // server was started and who is connected.
+    bool may_read_all = true;
 };
 
 // A JSON object and a newline. Of secrets it says only whether there are any.

@@ -15,8 +15,11 @@ class StatusJsonTest : public testing::Test {
         const Figures figures{
             .service = service_,
             .store = store_,
-            .listeners = {{.name = "http", .endpoint = *net::parse_endpoint("127.0.0.1:80")}},
-            .version = "1.2.3"};
+            .listeners = {{.name = "http", .endpoint = *net::parse_endpoint("127.0.0.1:80")},
+                          {.name = "files", .endpoint = *net::parse_endpoint("127.0.0.1:82")}},
+            .version = "1.2.3",
+            .cluster = std::make_shared<cluster::Picture>(
+                cluster::Picture{.nodes = {{.name = "node-1", .peer = "10.0.0.1:7000"}}})};
         return status_json({.figures = figures,
                             .options = options_,
                             .now = std::chrono::seconds{5},
@@ -57,6 +60,17 @@ TEST_F(StatusJsonTest, CountsNothingForAClientThatMayNotReadEverything) {
     EXPECT_THAT(text(), HasSubstr(R"("figures":{)"));
     EXPECT_THAT(text(false, false),
                 AllOf(Not(HasSubstr("figures")), HasSubstr(R"("admin":false)")));
+}
+
+TEST_F(StatusJsonTest, TellsAClientWithLimitsNothingButWhereTheFilesAre) {
+    options_.files.urls = {"https://files.example"};
+    EXPECT_THAT(text(), AllOf(HasSubstr("holdfast.db"), HasSubstr("127.0.0.1:80\""),
+                              HasSubstr(R"("connections":0)"), HasSubstr("node-1")));
+    EXPECT_EQ(text(false, false),
+              R"({"version":"1.2.3","now_ms":5000,"uptime_ms":7000,"ready":true,"admin":false,)"
+              R"("listeners":[{"name":"files","address":"127.0.0.1:82","tls":false}],)"
+              R"("configuration":{"files-url":"https://files.example"}})"
+              "\n");
 }
 
 TEST_F(StatusJsonTest, GivesTheReasonWhenNothingIsGranted) {

@@ -85,6 +85,17 @@ std::string to_hex(std::span<const std::uint8_t> bytes) {
     return text;
 }
 
+std::string to_hex(std::string_view bytes) {
+    return to_hex(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+}
+
+std::optional<std::string> decode_hex(std::string_view text) {
+    std::string bytes(text.size() / 2, '\0');
+    auto* const begin = reinterpret_cast<std::uint8_t*>(bytes.data());
+    if (!parse_hex_bytes(text, std::span(begin, bytes.size()))) return std::nullopt;
+    return bytes;
+}
+
 bool parse_hex_bytes(std::string_view text, std::span<std::uint8_t> bytes) {
     if (text.size() != 2 * bytes.size()) return false;
     for (std::size_t at = 0; at < bytes.size(); ++at) {

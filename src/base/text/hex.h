@@ -26,10 +26,14 @@ void append_hex(std::string& out, std::uint64_t value);
 
 // Two digits a byte.
 [[nodiscard]] std::string to_hex(std::span<const std::uint8_t> bytes);
+[[nodiscard]] std::string to_hex(std::string_view bytes);
 
 // Fills `bytes` with what to_hex() wrote as `text`. False, and nothing promised about `bytes`, for
 // any other text: of another length, with upper case.
 [[nodiscard]] bool parse_hex_bytes(std::string_view text, std::span<std::uint8_t> bytes);
+
+// The bytes that to_hex() wrote as `text`. Nothing for any other text: an odd length, upper case.
+[[nodiscard]] std::optional<std::string> decode_hex(std::string_view text);
 
 // The bytes that `text` spells in Base64 (RFC 4648), padded with `=` to a multiple of four
 // characters. Nothing for any other text: no space and no line end is skipped.

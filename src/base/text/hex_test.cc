@@ -70,6 +70,16 @@ TEST(HexBytes, ReadsWhatItWrote) {
     EXPECT_EQ(read, bytes);
 }
 
+TEST(HexBytes, OfATextAreReadBack) {
+    const std::string text("a\0\xff/", 4);
+    EXPECT_EQ(to_hex(text), "6100ff2f");
+    EXPECT_EQ(decode_hex("6100ff2f"), text);
+    EXPECT_EQ(decode_hex(""), "");
+    for (const char* wrong : {"6", "610", "6100FF", "nightly!", "6x"}) {
+        EXPECT_EQ(decode_hex(wrong), std::nullopt) << wrong;
+    }
+}
+
 TEST(HexBytes, AcceptsNeitherUpperCaseNorAnotherLength) {
     std::array<std::uint8_t, 2> bytes{};
     EXPECT_TRUE(parse_hex_bytes("0aff", bytes));

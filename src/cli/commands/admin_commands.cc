@@ -102,8 +102,7 @@ Asked<int> list_sessions(const SessionOptions& options) {
                        std::to_string(number_of(session["leases"])),
                        std::to_string(number_of(session["waits"]))});
         }
-        after = page.json["next"].is_null() ? "" : page.json["next"].text();
-        if (const auto number = page.json["next"].number()) after = std::to_string(*number);
+        TRY(after, next_page(page.json["next"], after));
     } while (!after.empty());
     if (options.server.is_json) return exit_success;
     if (table.is_empty()) {

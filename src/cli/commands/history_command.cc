@@ -93,7 +93,7 @@ Asked<void> for_each_row(Server& server, const HistoryOptions& options, Take tak
         TRY(const auto page, server.get(target));
         for (const base::JsonValue& hold : page.json["history"].items()) take(hold);
         left -= std::min<std::uint64_t>(left, page.json["history"].items().size());
-        after = page.json["next"].text();
+        TRY(after, next_page(page.json["next"], after));
     } while (!after.empty() && left > 0);
     return {};
 }

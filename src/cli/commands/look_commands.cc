@@ -73,7 +73,7 @@ Asked<int> list(const LookOptions& options) {
                 add_rows(table, row, now_ms);
             }
         }
-        after = page.json["next"].text();
+        TRY(after, next_page(page.json["next"], after));
     } while (!after.empty());
     if (is_json) return exit_success;
     if (table.is_empty()) {

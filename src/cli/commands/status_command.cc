@@ -56,9 +56,13 @@ int print_status(const base::JsonValue& status, const Server& server) {
     fmt::print("{:<11}{}\n", "up",
                countdown(std::chrono::milliseconds{number_of(status["uptime_ms"])}));
     for (const base::JsonValue& listener : status["listeners"].items()) {
-        fmt::print("{:<11}{} {}{}, {} connections\n", "listens", escape(listener["name"].text()),
-                   escape(listener["address"].text()), listener["tls"].is_true() ? " (TLS)" : "",
-                   number_of(listener["connections"]));
+        fmt::print("{:<11}{} {}{}", "listens", escape(listener["name"].text()),
+                   escape(listener["address"].text()), listener["tls"].is_true() ? " (TLS)" : "");
+        // The server tells the rest only to tokens that may read everything.
+        if (listener["connections"].number()) {
+            fmt::print(", {} connections", number_of(listener["connections"]));
+        }
+        fmt::print("\n");
     }
     const base::JsonValue& cluster = status["cluster"];
     if (cluster.is_object()) {
@@ -69,7 +73,8 @@ int print_status(const base::JsonValue& status, const Server& server) {
                                      number_of(cluster["epoch"])),
                    cluster["nodes"].items().size());
     }
-    fmt::print("{:<11}{}\n", "data", escape(status["configuration"]["data"].text()));
+    const std::string_view data = status["configuration"]["data"].text();
+    if (!data.empty()) fmt::print("{:<11}{}\n", "data", escape(data));
     if (status["figures"].is_object()) print_figures(status["figures"]);
     return is_ready ? exit_success : exit_unavailable;
 }

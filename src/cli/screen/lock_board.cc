@@ -21,7 +21,7 @@ struct Place {
 // All locks of an event. The first is the one that it names.
 std::vector<Place> places_of(const base::JsonValue& data) {
     std::vector<Place> places{{.kind = kind_of(data["kind"].text()),
-                               .name = std::string(data["lock_name"].text()),
+                               .name = name_of(data),
                                .scope = std::string(data["scope"].text())}};
     const auto& scopes = data["scopes"].items();
     for (std::size_t index = 1; index < scopes.size(); ++index) {

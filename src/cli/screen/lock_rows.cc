@@ -38,7 +38,7 @@ void add_holders(LockRow& lock, const base::JsonValue& json) {
 }
 
 LockRow read_common(const base::JsonValue& json) {
-    LockRow lock{.name = std::string(json["lock_name"].text())};
+    LockRow lock{.name = name_of(json)};
     if (!json["kind"].text().empty()) lock.kind = json["kind"].text();
     if (const auto limit = json["limit"].number()) {
         lock.kind = "semaphore";
@@ -49,6 +49,12 @@ LockRow read_common(const base::JsonValue& json) {
 }
 
 }  // namespace
+
+std::string name_of(const base::JsonValue& json) {
+    const std::string_view bytes = json["name_bytes"].text();
+    if (!bytes.empty()) return net::percent_decode(bytes).value_or("");
+    return std::string(json["lock_name"].text());
+}
 
 std::int64_t number_of(const base::JsonValue& json) {
     return json.number().value_or(0);
@@ -89,6 +95,7 @@ Asked<void> add_other_holders(LockRow& lock, const GetJson& get) {
         const auto page = get(lock_target(lock.name, lock.kind) +
                               "&holders_after=" + net::percent_encode(lock.holders_next));
         if (!page) return tl::unexpected(page.error());
+        TRY(next_page((*page)["holders_next"], lock.holders_next));
         add_holders(lock, *page);
     }
     return {};
@@ -112,8 +119,7 @@ std::string scope_text(const LockRow& lock, const HolderRow& holder) {
 std::string scope_of_event(const base::JsonValue& data) {
     if (!data["scope"].text().empty()) return std::string(data["scope"].text());
     if (data["lock_name"].is_null()) return "";
-    return scope_text(
-        {.name = std::string(data["lock_name"].text()), .kind = std::string(data["kind"].text())});
+    return scope_text({.name = name_of(data), .kind = std::string(data["kind"].text())});
 }
 
 std::vector<std::string> read_texts(const base::JsonValue& list) {

@@ -82,6 +82,9 @@ using GetJson = std::function<Asked<base::JsonValue>(const std::string& target)>
 // `semaphore 2/3`, or the name of another kind.
 [[nodiscard]] std::string kind_text(const LockRow& lock);
 
+// The name of a lock in an answer or an event: its bytes, if it is not UTF-8.
+[[nodiscard]] std::string name_of(const base::JsonValue& json);
+
 // A whole number, or 0.
 [[nodiscard]] std::int64_t number_of(const base::JsonValue& json);
 

@@ -72,6 +72,28 @@ TEST(LockRows, SayWhyHoldersCouldNotBeAdded) {
     EXPECT_EQ(all.error().message, "gone");
 }
 
+TEST(LockRows, KnowANameByItsBytesIfItIsNotUtf8) {
+    const LockRow lock = read_listed_lock(
+        json(R"({"lock_name":"\ufffdbad","name_bytes":"%FFbad","kind":"path","holders":[]})"));
+    EXPECT_EQ(lock.name,
+              "\xff"
+              "bad");
+    EXPECT_EQ(lock_target(lock.name, lock.kind), "/v1/locks/%FFbad?kind=path");
+}
+
+TEST(LockRows, DoNotAskForEverForAPageThatLeadsToItself) {
+    LockRow lock{.name = "x", .holders_next = "7"};
+    int asked = 0;
+    const auto all = add_other_holders(lock, [&](const std::string&) -> Asked<base::JsonValue> {
+        EXPECT_LT(++asked, 3);
+        return json(R"({"held":true,"holders":[],"holders_next":"7"})");
+    });
+    ASSERT_FALSE(all);
+    EXPECT_EQ(all.error().message, "the server's listing does not go on after 7");
+    EXPECT_EQ(next_page(json("17"), "16").value(), "17");
+    EXPECT_EQ(next_page(json("null"), "").value(), "");
+}
+
 TEST(LockRows, OfNothingAreEmpty) {
     EXPECT_TRUE(read_shown_lock(json(R"({"lock_name":"x","held":false})")).holders.empty());
     EXPECT_TRUE(read_listed_lock(json("[]")).holders.empty());

@@ -92,7 +92,9 @@ class LiveFeed {
                 const auto all = add_other_holders(locks.back(), server_);
                 if (!all) return complain_of(all.error().message);
             }
-            after = page->json["next"].text();
+            const auto next = next_page(page->json["next"], after);
+            if (!next) return complain_of(next.error().message);
+            after = *next;
         } while (!after.empty() && locks.size() < locks_max);
         std::size_t asked = 0;
         for (LockRow& lock : locks) {

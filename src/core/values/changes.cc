@@ -48,6 +48,7 @@ std::string_view to_text(Refusal refusal) {
         case Refusal::waiters_per_lock_max: return "waiters_per_lock_max";
         case Refusal::sessions_max: return "sessions_max";
         case Refusal::key_length_max: return "key_length_max";
+        case Refusal::name_not_utf8: return "name_not_utf8";
         case Refusal::owner_length_max: return "owner_length_max";
         case Refusal::request_id_length_max: return "request_id_length_max";
         case Refusal::metadata_length_max: return "metadata_length_max";

@@ -215,6 +215,7 @@ enum class Refusal : std::uint8_t {
     waiters_per_lock_max,
     sessions_max,
     key_length_max,
+    name_not_utf8,  // only of a new lease: those of earlier versions may be renewed
     owner_length_max,
     request_id_length_max,
     metadata_length_max,
@@ -244,6 +245,7 @@ enum class Refusal : std::uint8_t {
     // By the service, when the client has no right to what a request is about, or none any more:
     denied,  // `lease.scope` is the first scope that the right is missing on
 };
+inline constexpr Refusal last_refusal = Refusal::scope_mismatch;
 
 [[nodiscard]] std::string_view to_text(Refusal refusal);
 
@@ -302,8 +304,8 @@ struct Outcome {
     // also as timed_out, if there is one.
     // Otherwise empty.
     LeaseView lease;
-    // refused as held, and no lease on what was asked for is in the way: a waiter is ahead, which may
-    // wait for something else. `lease` is what this waiter asks for: its scope, owner and mode, and
+    // refused as held (by the service also as timed_out), and no lease on what was asked for is in the
+    // way: a waiter is ahead, which may wait for something else. `lease` is what this waiter asks for: its scope, owner and mode, and
     // since when it waits (acquired_at). It has no token and no end.
     bool is_behind_waiter = false;
     // granted: the owner before this one, if its name is still remembered.

@@ -9,8 +9,11 @@
 #include <span>
 
 #include "base/json/json.h"
+#include "base/text/append_all.h"
 #include "base/text/hex.h"
 #include "base/text/number.h"
+#include "base/text/percent.h"
+#include "base/text/utf8.h"
 #include "service/doors.h"
 
 namespace holdfast::doors::dflockd {
@@ -107,6 +110,10 @@ class Stats {
             out_.append(is_first ? "{\"key\":" : ",{\"key\":");
             is_first = false;
             base::append_json_string(out_, lock.scope.name);
+            if (!base::is_utf8(lock.scope.name)) {
+                base::append_all(out_, R"(,"name_bytes":")", base::percent_encode(lock.scope.name),
+                                 "\"");
+            }
             append_rest(lock);
         }
         out_.append("]");

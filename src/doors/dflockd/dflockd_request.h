@@ -43,6 +43,7 @@ struct Frame {
 [[nodiscard]] Frame read_frame(std::string_view input);
 
 enum class Verb : std::uint8_t { lock, release, renew, enqueue, wait, stats, ping, auth };
+inline constexpr Verb last_verb = Verb::auth;
 
 // One request. The comments name the verbs that use a field. Its views point into the frame.
 struct DflockdRequest {

@@ -23,6 +23,7 @@ enum class FileOperation : std::uint8_t {
     events,
     other,
 };
+inline constexpr FileOperation last_file_operation = FileOperation::other;
 
 [[nodiscard]] std::string_view to_text(FileOperation operation);
 

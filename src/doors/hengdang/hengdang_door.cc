@@ -161,9 +161,15 @@ base::Result<files::SessionBook::NewSession> HengdangDoor::begin_session(
     return made;
 }
 
-base::Result<bool> HengdangDoor::end_session(const std::string& name, const std::string& by) {
+base::Result<bool> HengdangDoor::log_out(const std::string& name, const std::string& by) {
     TRY(const bool has_ended, sessions_->end(name));
     if (has_ended) locks_.release_all(name, by);
+    return has_ended;
+}
+
+base::Result<bool> HengdangDoor::end_session(const std::string& name, const std::string& by) {
+    TRY(const bool has_ended, log_out(name, by));
+    if (has_ended) locks_.tell_ended(name, by);
     return has_ended;
 }
 

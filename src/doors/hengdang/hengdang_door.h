@@ -122,6 +122,8 @@ class HengdangDoor : public std::enable_shared_from_this<HengdangDoor> {
     // Ends a session and releases its locks; false if there is no session of this name. A change
     // that the session had begun is done when this returns, or will be refused. Not on a loop. `by`:
     // who asks (rights/asker.h).
+    [[nodiscard]] base::Result<bool> log_out(const std::string& name, const std::string& by);
+    // The same, by somebody else: observers are told.
     [[nodiscard]] base::Result<bool> end_session(const std::string& name, const std::string& by);
 
     [[nodiscard]] service::WallTime wall_now() const {

@@ -243,9 +243,11 @@ std::optional<rights::Denial> deny_end(HengdangDoor& door, const Visitor& visito
 void end_session(const HengdangContext& context, const Visitor& visitor, std::string name,
                  const std::optional<CookieForm>& own_cookie, net::HttpReply& reply) {
     HengdangDoor& door = *context.door;
+    const bool is_own = name == visitor.session.name;
     answer_from(door.writers(), defer(context, reply),
-                [&door, name = std::move(name), by = visitor.by, own_cookie] {
-                    const auto has_ended = door.end_session(name, by);
+                [&door, name = std::move(name), by = visitor.by, own_cookie, is_own] {
+                    const auto has_ended =
+                        is_own ? door.log_out(name, by) : door.end_session(name, by);
                     if (!has_ended) return refuse(500, "Storage failed", has_ended.error().message);
                     if (!*has_ended)
                         return refuse(404, "Not found", "There is no session of this name");

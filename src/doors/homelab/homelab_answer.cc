@@ -61,6 +61,7 @@ Answer refused_by_limit(core::Refusal refusal) {
     switch (refusal) {
         case core::Refusal::ttl_out_of_range: return {.status = 400, .error = "ttl out of range"};
         case core::Refusal::key_length_max: return {.status = 400, .error = "job is too long"};
+        case core::Refusal::name_not_utf8: return {.status = 400, .error = "job is not UTF-8"};
         case core::Refusal::owner_length_max: return {.status = 400, .error = "client is too long"};
         case core::Refusal::locks_max:
             return {.status = 503, .error = "too many locks on this server"};

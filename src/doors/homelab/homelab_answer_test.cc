@@ -96,6 +96,7 @@ TEST(HomelabAnswer, ToAnAcquireBeyondALimit) {
     };
     EXPECT_EQ(refuse(Refusal::ttl_out_of_range), expected("400", "ttl out of range"));
     EXPECT_EQ(refuse(Refusal::key_length_max), expected("400", "job is too long"));
+    EXPECT_EQ(refuse(Refusal::name_not_utf8), expected("400", "job is not UTF-8"));
     EXPECT_EQ(refuse(Refusal::owner_length_max), expected("400", "client is too long"));
     EXPECT_EQ(refuse(Refusal::locks_max), expected("503", "too many locks on this server"));
     EXPECT_EQ(refuse(Refusal::leases_max), expected("503", "too many leases on this server"));

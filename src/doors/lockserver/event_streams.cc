@@ -65,18 +65,14 @@ void append_data(base::JsonWriter& json, const core::Event& event, const Seen& s
         event.kind == EventKind::session_opened || event.kind == EventKind::session_ended;
     json.field("at_ms", unix_ms(event.at, clock));
     if (!is_of_session) {
-        json.field("lock_name", shown_name(lease.scope))
-            .field("kind", core::to_text(lease.scope.kind))
+        answers::append_name(json, "lock_name", shown_name(lease.scope));
+        json.field("kind", core::to_text(lease.scope.kind))
             .field("mode", core::to_text(lease.mode));
         if (lease.scope.kind == core::ScopeKind::range) {
             json.field("scope", core::to_text(lease.scope));
         }
         if (lease.scope.kind == core::ScopeKind::semaphore) json.field("limit", seen.limit);
-        if (!seen.scopes.empty()) {
-            json.begin_array("scopes");
-            for (const auto& member : seen.scopes) json.element(core::to_text(member.scope));
-            json.end_array();
-        }
+        if (!seen.scopes.empty()) answers::append_scope_texts(json, seen.scopes);
     }
     json.field("owner_id", lease.owner.name).field("door", service::to_text(lease.owner.door));
     if (lease.session) json.field("session", lease.session.serial);
@@ -108,10 +104,21 @@ void append_data(base::JsonWriter& json, const core::Event& event, const Seen& s
 
 void append_data(base::JsonWriter& json, const service::FenceRefusal& refusal,
                  const service::Clock& clock) {
-    json.field("at_ms", unix_ms(refusal.at, clock))
-        .field("resource", refusal.resource)
-        .field("fencing_token", refusal.number)
-        .field("highest", refusal.highest);
+    json.field("at_ms", unix_ms(refusal.at, clock));
+    answers::append_name(json, "resource", refusal.resource);
+    json.field("fencing_token", refusal.number).field("highest", refusal.highest);
+}
+
+void append_data(base::JsonWriter& json, const service::AdminAct& act,
+                 const service::Clock& clock) {
+    json.field("at_ms", unix_ms(act.at, clock)).field("action", service::to_text(act.action));
+    answers::append_name(json, "what", act.what);
+    if (!act.by.empty()) json.field("by", act.by);
+}
+
+std::string_view kind_of(const service::FeedEvent& event) {
+    if (event.refused_fence) return "fence_refused";
+    return event.act ? "audit" : core::to_text(event.event.kind);
 }
 
 // Whether `is_meant` is true of a scope that the event is about and that the client may read: whether
@@ -130,8 +137,8 @@ bool is_about(const core::Event& event, const rights::Token* client, Predicate i
     });
 }
 
-// The beginning and the end of a session are about no lock: they are for those who may read
-// everything. The resource of a fence is a name. A lease on several scopes, and a deadlock, is for those
+// The beginning and the end of a session are about no lock, and an act may be about anything: they are
+// for those who may read everything. The resource of a fence is a name. A lease on several scopes, and a deadlock, is for those
 // who may read a part of it.
 bool may_hear(const rights::Token* client, const service::FeedEvent& event) {
     constexpr rights::Door door = rights::Door::http;
@@ -140,10 +147,9 @@ bool may_hear(const rights::Token* client, const service::FeedEvent& event) {
     if (event.refused_fence) {
         return may_read(client, core::Scope::named(event.refused_fence->resource));
     }
-    if (kind == core::EventKind::session_opened || kind == core::EventKind::session_ended) {
-        return false;
-    }
-    return is_about(event.event, client, [](const core::Scope&) { return true; });
+    const bool is_of_lock = !event.act && kind != core::EventKind::session_opened &&
+                            kind != core::EventKind::session_ended;
+    return is_of_lock && is_about(event.event, client, [](const core::Scope&) { return true; });
 }
 
 }  // namespace
@@ -153,11 +159,13 @@ void append_event(std::string& out, const service::FeedEvent& event, const right
     const Seen seen(event.event, client);
     if (!seen.is_visible) return;
     fmt::format_to(std::back_inserter(out), FMT_COMPILE("id: {}\nevent: {}\ndata: "), event.id,
-                   event.refused_fence ? "fence_refused" : core::to_text(event.event.kind));
+                   kind_of(event));
     base::JsonWriter json(out);
     json.begin_object();
     if (event.refused_fence) {
         append_data(json, *event.refused_fence, clock);
+    } else if (event.act) {
+        append_data(json, *event.act, clock);
     } else if (event.event.kind == core::EventKind::deadlock) {
         json.field("at_ms", unix_ms(event.event.at, clock));
         const auto readable = rights::readable_by(client, rights::Door::http);
@@ -184,8 +192,9 @@ void EventStreams::open(const WatchEvents& request, const rights::Token* client,
 }
 
 // Sessions and fences are about no lock: a reader that wants to hear of one lock hears nothing of
-// them.
+// them. Acts are for readers that want to hear of everything.
 bool EventStreams::wants(const Reader& reader, const service::FeedEvent& event) {
+    if (event.act) return reader.prefix.empty() && reader.scope.empty();
     const auto begins_so = [&](const core::Scope& scope) {
         return scope.name.starts_with(reader.prefix);
     };
@@ -193,7 +202,7 @@ bool EventStreams::wants(const Reader& reader, const service::FeedEvent& event) 
     if (!reader.prefix.empty() && !is_about(event.event, client, begins_so)) return false;
     if (reader.scope.empty()) return true;
     const core::EventKind kind = event.event.kind;
-    const bool is_of_lock = !event.refused_fence && kind != core::EventKind::session_opened &&
+    const bool is_of_lock = event.is_transition() && kind != core::EventKind::session_opened &&
                             kind != core::EventKind::session_ended;
     const auto wanted = core::parse_scope(reader.scope);
     return is_of_lock && wanted && is_about(event.event, client, [&](const core::Scope& scope) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text/hex.h"
 #include "doors/answers/page_text.h"
 #include "doors/answers/scope_object.h"
 #include "doors/lockserver/lease_id.h"
@@ -88,9 +89,9 @@ void append_holders(base::JsonWriter& json, const core::LockView& lock, const Sh
 
 void append_listed(base::JsonWriter& json, const core::LockView& lock, const Shown& fields,
                    const answers::PageText& page, const service::Clock& clock) {
-    json.begin_object()
-        .field("lock_name", shown_name(lock.scope))
-        .field("kind", core::to_text(lock.scope.kind))
+    json.begin_object();
+    answers::append_name(json, "lock_name", shown_name(lock.scope));
+    json.field("kind", core::to_text(lock.scope.kind))
         .field("held", lock.holder_count > 0)
         .field("version", lock.version)
         .field("waiters", lock.waiter_count);
@@ -148,7 +149,9 @@ void append_lock(std::string& out, const Get& request, const core::LockView* loc
     base::JsonWriter json(out);
     const Shown fields = shown_to(request);
     const bool is_held = lock != nullptr && lock->holder_count > 0;
-    json.begin_object().field("lock_name", request.lock_name).field("held", is_held);
+    json.begin_object();
+    answers::append_name(json, "lock_name", request.lock_name);
+    json.field("held", is_held);
     if (is_held) {
         // A later page does not contain the oldest holder.
         const bool is_first_page = !request.holders_after.has_value();
@@ -193,7 +196,8 @@ void append_page(std::string& out, const ListLocks& request,
         append_listed(json, locks[shown], fields, page, clock);
     }
     json.end_array();
-    if (shown < locks.size()) json.field("next", core::to_text(locks[shown - 1].scope));
+    if (shown < locks.size())
+        json.field("next", base::to_hex(core::to_text(locks[shown - 1].scope)));
     if (position > 0) json.field("position", position);
     json.end_object();
 }

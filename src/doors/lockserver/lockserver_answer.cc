@@ -14,6 +14,7 @@ using Kind = core::Outcome::Kind;
 int refuse_by_limit(std::string& body, core::Refusal refusal) {
     switch (refusal) {
         case core::Refusal::key_length_max: append_error(body, "lock_name is too long"); return 400;
+        case core::Refusal::name_not_utf8: append_error(body, "lock_name is not UTF-8"); return 400;
         case core::Refusal::owner_length_max:
             append_error(body, "owner_id is too long");
             return 400;

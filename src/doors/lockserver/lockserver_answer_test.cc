@@ -77,6 +77,7 @@ TEST(LockserverAnswer, ToEveryOtherRefusal) {
     EXPECT_EQ(refuse(Refusal::request_ended), reason(R"("reason":"REQUEST_ENDED")"));
     EXPECT_EQ(refuse(Refusal::request_superseded), reason(R"("reason":"REQUEST_SUPERSEDED")"));
     EXPECT_EQ(refuse(Refusal::key_length_max), R"(400 {"error":"lock_name is too long"})");
+    EXPECT_EQ(refuse(Refusal::name_not_utf8), R"(400 {"error":"lock_name is not UTF-8"})");
     EXPECT_EQ(refuse(Refusal::owner_length_max), R"(400 {"error":"owner_id is too long"})");
     EXPECT_EQ(refuse(Refusal::request_id_length_max), R"(400 {"error":"request_id is too long"})");
     EXPECT_EQ(refuse(Refusal::metadata_length_max), R"(400 {"error":"metadata is too long"})");

@@ -206,9 +206,8 @@ void LockserverHandler::handle(const net::RoutedRequest& routed, net::HttpReply&
     if (const auto* const watch = std::get_if<WatchEvents>(&*request)) {
         return streams_.open(*watch, client, reply);
     }
-    const bool has_limits = client != nullptr && !routed.is_admin();
-    if (const auto* const force = std::get_if<ForceRelease>(&*request); force && has_limits) {
-        return force_release(*force, routed, reply);
+    if (const auto* const force = std::get_if<ForceRelease>(&*request)) {
+        return end_by_force(*force, routed, reply);
     }
     const auto allowed = std::holds_alternative<Acquire>(*request)
                              ? rights::allowed_to(client, rights::Right::lock, rights::Door::http)
@@ -222,28 +221,33 @@ void LockserverHandler::handle(const net::RoutedRequest& routed, net::HttpReply&
     answers::answer_later<Acquire>(std::move(*request), reply, port_, clock_);
 }
 
-// The client has limits. What holds the lock may also be on something that the client may not end: then
-// nothing ends.
-void LockserverHandler::force_release(const ForceRelease& request, const net::RoutedRequest& routed,
-                                      net::HttpReply& reply) {
+// What holds the lock may also be on something that a client with limits may not end: then nothing ends.
+void LockserverHandler::end_by_force(const ForceRelease& request, const net::RoutedRequest& routed,
+                                     net::HttpReply& reply) {
     constexpr rights::Right right = rights::Right::admin;
     constexpr rights::Door door = rights::Door::http;
+    const bool has_limits = routed.client != nullptr && !routed.is_admin();
     const auto later = std::make_shared<net::DeferredReply>(reply.defer());
-    auto answer = [this, request, later,
+    auto answer = [&port = port_, &clock = clock_, request, later, by = std::string(routed.by),
                    client = rights::keep(routed.client)](const service::Response& response) {
         std::string body;
         const core::Outcome& outcome = response.outcome;
-        if (!response.failure.empty() || outcome.refusal != core::Refusal::denied) {
-            const int status = append_answer(body, request, response, clock_);
-            return answers::send_json(*later, status, body);
+        if (response.failure.empty() && outcome.refusal == core::Refusal::denied) {
+            const auto denial = rights::refuse_lease(*client, {right, door, outcome.lease.scope});
+            append_error(body, denial.sentence);
+            rights::add_to_json(body, denial);
+            return later->send(403, json, body.append("\n"));
         }
-        const auto denial = rights::refuse_lease(*client, {right, door, outcome.lease.scope});
-        append_error(body, denial.sentence);
-        rights::add_to_json(body, denial);
-        later->send(403, json, body.append("\n"));
+        const bool is_done = response.failure.empty() && response.count > 0;
+        const int status = append_answer(body, request, response, clock);
+        if (is_done) {
+            const std::string what = core::to_text(scope_of(request));
+            service::tell(port, {service::AdminAction::force_release, what}, by);
+        }
+        answers::send_json(*later, status, body);
     };
     service::ask(port_, Translator{}(request), std::move(answer), routed.by,
-                 rights::allowed_to(routed.client, right, door));
+                 has_limits ? rights::allowed_to(routed.client, right, door) : nullptr);
 }
 
 }  // namespace holdfast::doors::lockserver

@@ -31,8 +31,8 @@ class LockserverHandler final : public net::RouteHandler {
                 net::HttpReply& reply) override;
 
   private:
-    void force_release(const ForceRelease& request, const net::RoutedRequest& routed,
-                       net::HttpReply& reply);
+    void end_by_force(const ForceRelease& request, const net::RoutedRequest& routed,
+                      net::HttpReply& reply);
     void send_fault(const Fault& fault, net::HttpReply& reply,
                     std::string_view allowed_methods = {}, const rights::Denial* denial = nullptr);
 

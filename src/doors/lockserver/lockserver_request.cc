@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json/json_object.h"
+#include "base/text/hex.h"
 #include "base/text/number.h"
 #include "net/client/url.h"
 #include "service/wait_limits.h"
@@ -164,9 +165,12 @@ Parsed parse_list(const RequestParts& parts) {
         if (!*parameter) return refuse(parameter->error().message);
     }
     request.prefix = std::move(*prefix).value_or("");
-    request.after = std::move(*after).value_or("");
-    if (!request.after.empty() && !core::parse_scope(request.after)) {
-        return refuse("after must be the `next` of an earlier page");
+    if (*after && !(*after)->empty()) {
+        auto last = base::decode_hex(**after);
+        if (!last || !core::parse_scope(*last)) {
+            return refuse("after must be the `next` of an earlier page");
+        }
+        request.after = *std::move(last);
     }
     if (*limit) {
         const auto number = base::parse_decimal<std::uint64_t>(**limit);

@@ -53,7 +53,8 @@ struct Get {
 
 struct ListLocks {
     std::string prefix;
-    std::string after;  // the text of a scope: the end of the page before
+    std::string
+        after;  // the text of a scope, the last of the page before; empty: from the beginning
     std::size_t limit = 100;
     bool with_lease_ids = false;
     std::shared_ptr<const core::ScopeFilter> readable = {};  // as in Get

@@ -207,15 +207,17 @@ TEST(LockserverRequest, ReadsLooks) {
               core::Fence{7});
     EXPECT_EQ(fault("GET", "/v1/locks/x?holders_after=-1"),
               "400 holders_after must be the `holders_next` of an earlier page");
-    const auto page = parse("GET", "/v1/locks?prefix=a%2F&after=named%3Ax&limit=5");
+    const auto page = parse("GET", "/v1/locks?prefix=a%2F&after=6e616d65643a78&limit=5");
     ASSERT_TRUE(page);
     EXPECT_EQ(std::get<ListLocks>(*page).prefix, "a/");
     EXPECT_EQ(std::get<ListLocks>(*page).after, "named:x");
     EXPECT_EQ(std::get<ListLocks>(*page).limit, 5U);
     EXPECT_EQ(fault("GET", "/v1/locks?limit=0"), "400 limit must be in [1, 1000]");
     EXPECT_EQ(fault("GET", "/v1/locks?limit=1001"), "400 limit must be in [1, 1000]");
-    EXPECT_EQ(fault("GET", "/v1/locks?after=inode:x"),
-              "400 after must be the `next` of an earlier page");
+    for (const char* wrong : {"inode:x", "6", "696e6f64653a78"}) {
+        EXPECT_EQ(fault("GET", std::string("/v1/locks?after=") + wrong),
+                  "400 after must be the `next` of an earlier page");
+    }
     EXPECT_EQ(std::get<ForceRelease>(*parse("DELETE", "/v1/locks/x")).lock_name, "x");
 }
 

@@ -13,6 +13,20 @@ namespace {
 constexpr std::size_t owed_max = 1024;
 constexpr std::size_t waiting_bytes_max = std::size_t{256} * 1024;
 
+constexpr OwnWordName own_words[] = {
+    {"multi", OwnWord::multi},     {"exec", OwnWord::exec},
+    {"discard", OwnWord::discard}, {"watch", OwnWord::watch},
+    {"unwatch", OwnWord::unwatch}, {"eval", OwnWord::eval},
+    {"evalsha", OwnWord::evalsha}, {"holdfast.acquire", OwnWord::acquire},
+};
+
+std::optional<OwnWord> find_own_word(std::string_view name) {
+    for (const OwnWordName& one : own_words) {
+        if (is_word(name, one.name)) return one.word;
+    }
+    return std::nullopt;
+}
+
 // The answer to HOLDFAST.ACQUIRE: the fencing number, or null if the lock did not become free.
 Reply acquired_reply(const core::Outcome& outcome) {
     if (outcome.kind == core::Outcome::Kind::granted) {
@@ -33,6 +47,10 @@ Reply acquired_reply(const core::Outcome& outcome) {
 }
 
 }  // namespace
+
+std::span<const OwnWordName> all_own_words() {
+    return own_words;
+}
 
 RedisProtocol::RedisProtocol(net::Channel& channel, const RedisContext& context)
     : channel_(channel), door_(context.door), port_(context.port), loop_(context.loop) {
@@ -75,7 +93,8 @@ bool RedisProtocol::is_held_up() const {
 }
 
 void RedisProtocol::handle(Words words) {
-    const bool is_of_transaction = state_.is_admitted && handle_transaction(words);
+    const std::optional<OwnWord> own = find_own_word(words[0]);
+    const bool is_of_transaction = state_.is_admitted && handle_transaction(own, words);
     if (is_of_transaction) return;
     if (!queued_) {
         if (auto made = run_connection_command(state_, door_, words)) {
@@ -88,10 +107,10 @@ void RedisProtocol::handle(Words words) {
             }
             return answer(made->reply, made->is_last);
         }
-        if (is_word(words[0], "holdfast.acquire")) return acquire(words);
-        if (is_word(words[0], "watch")) return watch(words);
+        if (own == OwnWord::acquire) return acquire(words);
+        if (own == OwnWord::watch) return watch(words);
     }
-    const bool is_script = is_word(words[0], "eval") || is_word(words[0], "evalsha");
+    const bool is_script = own == OwnWord::eval || own == OwnWord::evalsha;
     auto call = is_script ? read_script_call(words) : read_key_call(words);
     if (call) queue_or_ask(std::move(*call));
 }

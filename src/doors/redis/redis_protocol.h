@@ -20,6 +20,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,15 @@
 #include "service/ports/port.h"
 
 namespace holdfast::doors::redis {
+
+// The commands that are in neither of the tables of commands/: what a connection does with other commands,
+// and what may wait.
+enum class OwnWord : std::uint8_t { multi, exec, discard, watch, unwatch, eval, evalsha, acquire };
+struct OwnWordName {
+    std::string_view name;  // in lower case
+    OwnWord word;
+};
+[[nodiscard]] std::span<const OwnWordName> all_own_words();
 
 // The surroundings of a connection. All of it outlives the connection.
 struct RedisContext {
@@ -107,7 +117,7 @@ class RedisProtocol final : public net::Protocol {
     [[nodiscard]] Reply take_reply(KeyStep& step);
     void acquire(Words words);
     void watch(Words words);
-    bool handle_transaction(Words words);
+    bool handle_transaction(std::optional<OwnWord> own, Words words);
     void exec();
     [[nodiscard]] std::shared_ptr<KeyStep> take_step();
 

@@ -38,6 +38,39 @@ TEST_F(RedisProtocolTest, TakesAndReleasesALockAsRedisDoes) {
     EXPECT_EQ(line.say("TYPE k"), "+none|");
 }
 
+// The lock is free, but a client that waits for it and for another one comes first.
+TEST_F(RedisProtocolTest, ReportsAKeyThatIsFreeButThatAnotherClientHasAskedForEarlier) {
+    at_.ask(core::AcquireRequest{
+        .scope = core::Scope::named("taken"), .owner = {.name = "bob"}, .ttl = 600s});
+    const core::SetMember members[] = {{.scope = core::Scope::named("k")},
+                                       {.scope = core::Scope::named("taken")}};
+    const core::AcquireRequest both{.scope = members[0].scope,
+                                    .owner = {.name = "ann"},
+                                    .members = members,
+                                    .ttl = 60s,
+                                    .wait = 600s};
+    EXPECT_EQ(at_.ask(both), "later");
+    Line line = connect();
+    const std::string refused =
+        "-ERR nobody holds the lock, but another client has asked for it earlier|";
+    EXPECT_EQ(line.say("SET k v NX PX 5000"), "$-1|");
+    EXPECT_EQ(line.say("SET k v PX 5000"), refused);
+    EXPECT_EQ(line.say("MSETNX j 1 k 2"), ":0|");
+    EXPECT_EQ(line.say("MSET j 1 k 2"), refused);
+    EXPECT_EQ(line.say("EXISTS k j"), ":1|");
+    EXPECT_EQ(line.say("GET k"), "$3|ann|");
+    EXPECT_EQ(line.say("TYPE k"), "+string|");
+    EXPECT_EQ(line.say("PTTL k"), ":-1|");
+    EXPECT_EQ(line.say("HOLDFAST.FENCE k"), "$-1|");
+    // There is no lease to end or to prolong.
+    for (const char* command : {"DEL k", "DELIFEQ k ann", "PEXPIRE k 5000", "PERSIST k"}) {
+        EXPECT_EQ(line.say(command), ":0|") << command;
+    }
+    EXPECT_EQ(line.say("SET k ann XX PX 5000"), "$-1|");
+    EXPECT_EQ(line.say("SET k ann IFEQ ann PX 5000"), "$-1|");
+    EXPECT_EQ(at_.service.counts().waiters, 1U);
+}
+
 TEST_F(RedisProtocolTest, UnderstandsEveryFormOfExpiry) {
     Line line = connect();
     const std::int64_t now_s = service::testing::test_epoch.time_since_epoch() / 1s;
@@ -113,6 +146,9 @@ TEST_F(RedisProtocolTest, AnswersMistakesAsRedisDoes) {
     EXPECT_EQ(line.say("SELECT x"), "-ERR invalid DB index|");
     EXPECT_THAT(line.send({"SET", "", "v", "NX"}), StartsWith("-ERR the key is empty"));
     EXPECT_THAT(line.send({"SET", std::string(5000, 'k'), "v", "NX"}), StartsWith("-ERR the key"));
+    EXPECT_EQ(line.send({"SET", "\xffk", "v", "NX"}), "-ERR the key is not UTF-8|");
+    EXPECT_EQ(line.send({"SET", "bytes", "\xff\n", "NX"}), "+OK|") << "a value may be any bytes";
+    EXPECT_EQ(line.send({"DELIFEQ", "bytes", "\xff\n"}), ":1|");
     EXPECT_THAT(line.send({"SET", "k", std::string(5000, 'v'), "NX"}),
                 StartsWith("-ERR the value"));
     EXPECT_EQ(at_.service.counts().leases, 0U);

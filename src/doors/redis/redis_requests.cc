@@ -215,9 +215,8 @@ void RedisProtocol::watch(Words words) {
 
 // MULTI, EXEC, DISCARD, UNWATCH; and what may not stand between MULTI and EXEC. False: something
 // else.
-bool RedisProtocol::handle_transaction(Words words) {
-    const std::string_view name = words[0];
-    if (is_word(name, "multi")) {
+bool RedisProtocol::handle_transaction(std::optional<OwnWord> own, Words words) {
+    if (own == OwnWord::multi) {
         if (queued_) {
             answer(Reply::error("ERR MULTI calls can not be nested"));
         } else if (const auto denied = deny_everything(state_.client.get())) {
@@ -226,19 +225,19 @@ bool RedisProtocol::handle_transaction(Words words) {
             queued_.emplace();
             answer(Reply::ok());
         }
-    } else if (is_word(name, "exec")) {
+    } else if (own == OwnWord::exec) {
         exec();
-    } else if (is_word(name, "discard")) {
+    } else if (own == OwnWord::discard) {
         const bool is_open = queued_.has_value();
         queued_.reset();
         watches_.clear();
         answer(is_open ? Reply::ok() : Reply::error("ERR DISCARD without MULTI"));
-    } else if (is_word(name, "unwatch") && !queued_) {
+    } else if (own == OwnWord::unwatch && !queued_) {
         watches_.clear();
         answer(Reply::ok());
-    } else if (is_word(name, "watch") && queued_) {
+    } else if (own == OwnWord::watch && queued_) {
         answer(Reply::error("ERR WATCH inside MULTI is not allowed"));
-    } else if (is_word(name, "quit") && queued_) {
+    } else if (is_word(words[0], "quit") && queued_) {
         answer(Reply::ok(), true);
     } else {
         return false;

@@ -112,6 +112,7 @@ int append_problem(std::string& body, const Problem& problem, const core::Scope&
 Problem problem_of(core::Refusal refusal) {
     switch (refusal) {
         case core::Refusal::key_length_max: return {400, "BadRequest", "the scope is too long"};
+        case core::Refusal::name_not_utf8: return {400, "BadRequest", "the scope is not UTF-8"};
         case core::Refusal::owner_length_max: return {400, "BadRequest", "holder is too long"};
         case core::Refusal::request_id_length_max:
             return {400, "BadRequest", "request_id is too long"};
@@ -146,6 +147,7 @@ Problem problem_of(const service::FenceOutcome& outcome) {
         case FenceKind::unknown:
             return {404, "FenceNotFound", "no fencing token was ever shown for this resource"};
         case FenceKind::resource_length_max: return {400, "BadRequest", "resource is too long"};
+        case FenceKind::resource_not_utf8: return {400, "BadRequest", "resource is not UTF-8"};
         case FenceKind::resources_max:
             return {503, "LimitReached",
                     "too many resources are remembered; DELETE those that are not used any more"};
@@ -261,8 +263,8 @@ struct Writer {
             const Problem problem = problem_of(*response.fence());
             json.field("error", problem.code).field("message", problem.message);
         }
-        json.field("resource", request.resource)
-            .field("fencing_token", core::as_number(request.fence))
+        answers::append_name(json, "resource", request.resource);
+        json.field("fencing_token", core::as_number(request.fence))
             .field("highest", response.fence()->highest);
         json.end_object();
         return kind == FenceKind::stale ? 409 : 200;
@@ -270,22 +272,19 @@ struct Writer {
 
     int operator()(const ReadFence& request) const {
         if (response.fence()->kind != FenceKind::accepted) return refuse_fence();
-        base::JsonWriter(body)
-            .begin_object()
-            .field("resource", request.resource)
-            .field("highest", response.fence()->highest)
-            .end_object();
+        base::JsonWriter json(body);
+        json.begin_object();
+        answers::append_name(json, "resource", request.resource);
+        json.field("highest", response.fence()->highest).end_object();
         return 200;
     }
 
     int operator()(const DropFence& request) const {
         if (response.fence()->kind != FenceKind::accepted) return refuse_fence();
-        base::JsonWriter(body)
-            .begin_object()
-            .field("dropped", true)
-            .field("resource", request.resource)
-            .field("highest", response.fence()->highest)
-            .end_object();
+        base::JsonWriter json(body);
+        json.begin_object().field("dropped", true);
+        answers::append_name(json, "resource", request.resource);
+        json.field("highest", response.fence()->highest).end_object();
         return 200;
     }
 
@@ -384,7 +383,10 @@ struct Writer {
 
     [[nodiscard]] int timed_out(const Acquire& request) const {
         constexpr std::string_view message = "it was not granted within wait_ms";
-        if (core::as_number(response.outcome.lease.token.fence) == 0) {  // it is free by now
+        const core::Outcome& outcome = response.outcome;
+        const bool is_anything_told =
+            outcome.is_behind_waiter || core::as_number(outcome.lease.token.fence) > 0;
+        if (!is_anything_told) {  // it is free by now, or about to be given to another client
             return append_problem(body, {409, "WaitTimedOut", message}, refused_scope(request));
         }
         append_blocker("WaitTimedOut", message, request);

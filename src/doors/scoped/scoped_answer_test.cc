@@ -174,6 +174,17 @@ TEST(ScopedAnswer, TellsWhoAskedEarlierIfNobodyHoldsTheLock) {
               R"("mode":"exclusive","queue_length":1,"retry_after_ms":1000})");
 }
 
+TEST(ScopedAnswer, TellsWhoWasAheadUntilTheEndOfAWaitIfNobodyHeldTheLock) {
+    Outcome outcome{.kind = Outcome::Kind::refused, .refusal = Refusal::timed_out};
+    outcome.lease.scope = core::Scope::named("a");
+    outcome.lease.owner.name = "ann";
+    outcome.lease.ttl = core::endless;
+    outcome.is_behind_waiter = true;
+    EXPECT_THAT(answer(acquire(), with(outcome)),
+                HasSubstr(R"("message":"it was not granted within wait_ms: a is not held, but )"
+                          R"(earlier asked for by ann")"));
+}
+
 TEST(ScopedAnswer, TellsWhoHeldTheLockUntilTheEndOfAWait) {
     Outcome outcome{
         .kind = Outcome::Kind::refused, .refusal = Refusal::timed_out, .lease = lease()};

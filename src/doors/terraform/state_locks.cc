@@ -1,6 +1,5 @@
 #include "doors/terraform/state_locks.h"
 
-#include "base/log/log.h"
 #include "service/doors.h"
 #include "service/ports/port.h"
 
@@ -88,12 +87,6 @@ Objection StateLocks::unlock(const Request& request) {
                 if (holder == nullptr) return question->finish({});
                 const bool is_ours = holder->owner.door == service::terraform_door;
                 if (is_ours && (id.empty() || holder->owner.name == id)) {
-                    if (id.empty()) {
-                        base::log(base::LogLevel::warning, "the lock of a state was forced open",
-                                  {{"state", request.name},
-                                   {"id", holder->owner.name},
-                                   {"by", request.by}});
-                    }
                     return release(question, *holder, request);
                 }
                 const std::string_view why =
@@ -111,10 +104,26 @@ void StateLocks::release(const QuestionPtr& question, const core::LeaseView& lea
     const core::Cause cause = request.id.empty() ? core::Cause::force : core::Cause::request;
     service::ask(
         parts_.port, core::ReleaseRequest{.token = lease.token, .cause = cause},
-        [question](const service::Response& response) {
-            question->finish(response.failure.empty() ? Objection{} : refuse_failed(response));
+        [this, question, request](const service::Response& response) {
+            Objection objection;
+            if (!response.failure.empty()) objection = refuse_failed(response);
+            const bool is_forced =
+                request.id.empty() && response.outcome.kind == core::Outcome::Kind::released;
+            if (!objection && is_forced) {
+                const std::string what = core::to_text(core::Scope::named(request.name));
+                service::tell(parts_.port, {service::AdminAction::force_release, what}, request.by);
+            }
+            question->finish(std::move(objection));
         },
         request.by);
+}
+
+void StateLocks::tell_rolled_back(const std::string& what, const std::string& by) {
+    const Objection ignored = questions_.ask([this, what, by](const QuestionPtr& question) {
+        service::tell(parts_.port, {service::AdminAction::roll_back, what}, by);
+        question->finish({});
+    });
+    static_cast<void>(ignored);  // the server ends
 }
 
 Objection StateLocks::check(const Request& request) {

@@ -51,6 +51,8 @@ class StateLocks {
     [[nodiscard]] Objection lock(const Request& request, const LockInfo& info);
     // Without an ID it ends the lock of whoever has it.
     [[nodiscard]] Objection unlock(const Request& request);
+    // Tells observers that a state is an earlier version again: `web, version 3`.
+    void tell_rolled_back(const std::string& what, const std::string& by);
     // Whether a client that shows this ID may write the state.
     [[nodiscard]] Objection check(const Request& request);
 

@@ -229,9 +229,15 @@ void TerraformHandler::handle(const net::RoutedRequest& request, net::HttpReply&
                 context_,
                 [writer = std::move(writer), number = **version](TerraformDoor& door,
                                                                  files::VersionStore& store) {
-                    return change_state(door, writer, [&](const auto& check) {
+                    StateAnswer answer = change_state(door, writer, [&](const auto& check) {
                         return store.restore(writer.name, number, check);
                     });
+                    if (answer.status == 200) {
+                        const std::string scope = core::to_text(core::Scope::named(writer.name));
+                        door.locks().tell_rolled_back(scope + ", version " + std::to_string(number),
+                                                      writer.by);
+                    }
+                    return answer;
                 },
                 reply);
         case Action::list:

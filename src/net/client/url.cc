@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/url/src.hpp>  // the library's own code: it is compiled here and nowhere else
 
+#include "base/text/percent.h"
 #include "net/syntax/query_parameters.h"
 
 namespace holdfast::net {
@@ -34,7 +35,7 @@ base::Result<std::string> form_decode(std::string_view text) {
 }
 
 std::string percent_encode(std::string_view text) {
-    return urls::encode({text.data(), text.size()}, urls::unreserved_chars);
+    return base::percent_encode(text);
 }
 
 std::string percent_encode_path(std::string_view path) {

@@ -17,8 +17,7 @@ namespace holdfast::net {
 // The same for names and values of a query or form, where a plus sign means a space.
 [[nodiscard]] base::Result<std::string> form_decode(std::string_view text);
 
-// Replaces every byte that is not a letter, a digit or one of -._~ by %XX, so that the text can
-// stand anywhere in a path or query.
+// base::percent_encode(): the text can stand anywhere in a path or query.
 [[nodiscard]] std::string percent_encode(std::string_view text);
 
 // The same for a whole path: slashes, and all that may stand in a path, stay as they are.

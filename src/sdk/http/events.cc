@@ -16,11 +16,14 @@ constexpr std::chrono::seconds lasting{5};
 
 LockEvent read_event(std::string_view id, std::string kind, std::string data) {
     const auto body = base::JsonValue::parse(data).value_or(base::JsonValue());
-    const bool is_fence = !body["resource"].is_null();
+    const bool is_fence = !body["resource"].is_null(), is_act = !body["what"].is_null();
     const std::chrono::milliseconds at{body["at_ms"].number().value_or(0)};
     return {.id = base::parse_decimal<std::uint64_t>(id),
             .kind = std::move(kind),
-            .lock_name = std::string(body[is_fence ? "resource" : "lock_name"].text()),
+            .lock_name = std::string(body[is_fence ? "resource"
+                                          : is_act ? "what"
+                                                   : "lock_name"]
+                                         .text()),
             .lock_kind = std::string(body["kind"].text()),
             .holder = std::string(body["owner_id"].text()),
             .fencing_token = body["fencing_token"].natural().value_or(0),

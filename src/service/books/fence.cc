@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text/utf8.h"
 
 namespace holdfast::service {
 
@@ -14,6 +15,7 @@ FenceOutcome FenceBook::raise(std::string_view resource, core::Fence fence, Comm
     if (resource.size() > limits_.resource_length_max) return {.kind = Kind::resource_length_max};
     auto found = marks_.find(resource);
     if (found == marks_.end()) {
+        if (!base::is_utf8(resource)) return {.kind = Kind::resource_not_utf8};
         if (marks_.size() >= limits_.resources_max) return refuse(Kind::resources_max);
         found = marks_.emplace(resource, Mark{}).first;
     }

@@ -37,6 +37,7 @@ struct FenceOutcome {
         unknown,              // there is no fence of this resource
         resources_max,        // FenceLimits, by name
         resource_length_max,  // likewise
+        resource_not_utf8,    // only of a new fence: those of earlier versions stay
     };
     Kind kind = Kind::unknown;
     std::uint64_t highest = 0;  // accepted: after a raise, before a drop; stale

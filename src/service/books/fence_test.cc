@@ -73,6 +73,14 @@ TEST(FenceBook, KeepsWhatIsRestoredBeyondItsLimits) {
     EXPECT_EQ(book.raise("c", number(1), first).kind, Kind::accepted);
 }
 
+TEST(FenceBook, RefusesNewResourcesThatAreNotUtf8) {
+    FenceBook book({}, FenceBook::Keeping::in_memory);
+    book.restore({.resource = "\xffold", .highest = 3});
+    EXPECT_EQ(book.raise("\xff", number(1), first).kind, Kind::resource_not_utf8);
+    EXPECT_EQ(book.raise("\xffold", number(4), first), accepted(4));
+    EXPECT_EQ(book.drop("\xffold", first), accepted(4));
+}
+
 TEST(FenceBook, AnAnswerRestsOnTheCommitOfItsMark) {
     FenceBook book({}, FenceBook::Keeping::durable);
     EXPECT_EQ(book.raise("a", number(7), first), accepted(7, first));

@@ -1,7 +1,9 @@
 #include "service/events/election.h"
 
 #include "base/json/json_writer.h"
+#include "base/text/percent.h"
 #include "base/text/rfc3339.h"
+#include "base/text/utf8.h"
 #include "service/events/event_scopes.h"
 
 namespace holdfast::service {
@@ -34,7 +36,7 @@ void Election::begin(const Response& response) {
 }
 
 bool Election::is_about(const FeedEvent& event) const {
-    if (event.refused_fence) return false;
+    if (!event.is_transition()) return false;
     const core::Scope scope = core::Scope::named(name_);
     return is_any_scope(event.event.lease, [&](const core::Scope& one) { return one == scope; });
 }
@@ -74,6 +76,7 @@ std::optional<Election::Leader> Election::leader() const {
 void Election::append_json(std::string& out, const Clock& clock) const {
     base::JsonWriter json(out);
     json.begin_object().field("election", name_);
+    if (!base::is_utf8(name_)) json.field("name_bytes", base::percent_encode(name_));
     if (const auto leading = leader()) {
         json.field("leader", leading->holder);
         if (leading->revision > 0) {

@@ -19,7 +19,7 @@ std::size_t bytes_of(const core::Event& event) {
 }  // namespace
 
 FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened,
-                     std::optional<std::uint64_t> refused_by)
+                     const std::optional<Aside>& aside)
     : id(number), event(happened) {
     texts_.reserve(core::text_size_of(event));  // so that the texts do not move
     for (std::string_view* const text : core::texts_of(event)) {
@@ -27,11 +27,16 @@ FeedEvent::FeedEvent(std::uint64_t number, const core::Event& happened,
         texts_.append(*text);
         *text = std::string_view(texts_).substr(at);
     }
-    if (!refused_by) return;
+    if (!aside) return;
+    const std::string_view name = event.lease.scope.name;
+    if (!aside->refused_by) {
+        act = {.at = event.at, .action = aside->action, .what = name, .by = event.by};
+        return;
+    }
     refused_fence = {.at = event.at,
-                     .resource = event.lease.scope.name,
+                     .resource = name,
                      .number = core::as_number(event.lease.token.fence),
-                     .highest = *refused_by};
+                     .highest = *aside->refused_by};
 }
 
 EventFeed::EventFeed(std::uint64_t first_id, FeedLimits limits)
@@ -58,9 +63,20 @@ void EventFeed::publish(const FenceRefusal& refusal) {
     core::Event event{.at = refusal.at};
     event.lease.scope.name = refusal.resource;
     event.lease.token.fence = core::Fence{refusal.number};
+    publish(event, {.refused_by = refusal.highest});
+}
+
+void EventFeed::publish(const AdminAct& act) {
+    core::Event event{.at = act.at};
+    event.lease.scope.name = act.what;
+    event.by = act.by;
+    publish(event, {.refused_by = std::nullopt, .action = act.action});
+}
+
+void EventFeed::publish(const core::Event& event, const FeedEvent::Aside& aside) {
     const std::lock_guard guard(mutex_);
     if (count_only(1)) return;
-    add(event, refusal.highest);
+    add(event, aside);
     drop_what_is_too_much();
     call_watches();
 }
@@ -97,11 +113,11 @@ void EventFeed::take(core::Changes& changes) {
     next_id_ += count;
 }
 
-void EventFeed::add(const core::Event& event, std::optional<std::uint64_t> refused_by) {
+void EventFeed::add(const core::Event& event, const std::optional<FeedEvent::Aside>& aside) {
     Chunk& chunk = chunk_to_fill();
     const std::size_t bytes = bytes_of(event);
     chunk.events.add(event);
-    if (refused_by) chunk.refused_by.emplace(next_id_, *refused_by);
+    if (aside) chunk.asides.emplace(next_id_, *aside);
     chunk.bytes += bytes;
     bytes_ += bytes;
     ++next_id_;
@@ -144,10 +160,9 @@ std::shared_ptr<const FeedEvent> EventFeed::copy(std::uint64_t id) const {
         chunks_.begin(), chunks_.end(), id,
         [](std::uint64_t wanted, const Chunk& chunk) { return wanted < chunk.first_id; });
     const Chunk& chunk = *std::prev(after);
-    const auto found = chunk.refused_by.find(id);
-    const auto refused_by =
-        found == chunk.refused_by.end() ? std::nullopt : std::optional(found->second);
-    return std::make_shared<const FeedEvent>(id, chunk.events[id - chunk.first_id], refused_by);
+    const auto found = chunk.asides.find(id);
+    const auto aside = found == chunk.asides.end() ? std::nullopt : std::optional(found->second);
+    return std::make_shared<const FeedEvent>(id, chunk.events[id - chunk.first_id], aside);
 }
 
 std::shared_ptr<EventFeed::Watch> EventFeed::watch(Executor& here,

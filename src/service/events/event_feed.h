@@ -24,22 +24,31 @@
 
 #include "core/values/changes.h"
 #include "service/books/fence.h"
+#include "service/events/admin_act.h"
 #include "service/ports/executor.h"
 
 namespace holdfast::service {
 
-// A core::Event, or a refused fence, with texts of its own.
+// A core::Event, a refused fence or an act, with texts of its own.
 struct FeedEvent {
-    std::uint64_t id = 0;
-    core::Event event;                          // its views point into texts_
-    std::optional<FenceRefusal> refused_fence;  // instead: the event says nothing then
+    // What stands in the row as an event, and is none.
+    struct Aside {
+        std::optional<std::uint64_t> refused_by;  // a fence: the larger number
+        AdminAction action{};                     // otherwise: an act
+    };
 
-    // `refused_by`: what happened is a refused fence (see EventFeed), and this was the larger one.
-    FeedEvent(std::uint64_t number, const core::Event& happened,
-              std::optional<std::uint64_t> refused_by);
+    std::uint64_t id = 0;
+    core::Event event;  // its views point into texts_
+    // Instead: the event says nothing then, but when.
+    std::optional<FenceRefusal> refused_fence;
+    std::optional<AdminAct> act;
+
+    FeedEvent(std::uint64_t number, const core::Event& happened, const std::optional<Aside>& aside);
     FeedEvent(const FeedEvent&) = delete;
     FeedEvent& operator=(const FeedEvent&) = delete;
 
+    // Whether it is a transition of a lock, a wait or a session.
+    [[nodiscard]] bool is_transition() const { return !refused_fence && !act; }
     [[nodiscard]] std::size_t bytes() const { return sizeof *this + texts_.size(); }
 
   private:
@@ -68,6 +77,7 @@ class EventFeed {
     // What happened. Takes the changes if they are many, and leaves others to be overwritten.
     void publish(core::Changes&& changes);
     void publish(const FenceRefusal& refusal);
+    void publish(const AdminAct& act);
 
     // The number of the last event so far. Any thread may ask.
     [[nodiscard]] std::uint64_t position() const;
@@ -89,15 +99,16 @@ class EventFeed {
         std::uint64_t first_id = 0;
         std::size_t bytes = 0;
         core::Changes events;
-        // A refused fence is in the row as an event on the name of its resource, with its number.
-        // These are the larger ones, by the ids of those.
-        std::map<std::uint64_t, std::uint64_t> refused_by;
+        // A refused fence is in the row as an event on the name of its resource, with its number; an act
+        // as an event on the name of what it is about. These say which is which, by their ids.
+        std::map<std::uint64_t, FeedEvent::Aside> asides;
     };
 
     bool count_only(std::size_t events);
     [[nodiscard]] bool is_worth_taking(const core::Changes& changes) const;
     void take(core::Changes& changes);
-    void add(const core::Event& event, std::optional<std::uint64_t> refused_by);
+    void publish(const core::Event& event, const FeedEvent::Aside& aside);
+    void add(const core::Event& event, const std::optional<FeedEvent::Aside>& aside);
     void drop_what_is_too_much();
     void drop_oldest_chunk();
     void call_watches();

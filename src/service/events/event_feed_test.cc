@@ -94,6 +94,30 @@ TEST_F(Feed, CountsWithoutKeepingUntilSomebodyWatches) {
     EXPECT_THAT(names(fresh.watch(executor, 102, [] {})->read(10)), ElementsAre("103 c"));
 }
 
+TEST_F(Feed, TellsOfActsInTheSameRow) {
+    const auto watch = this->watch();
+    feed.publish(granted("a"));
+    {
+        const std::string name = "a lock that is gone when it is read, and longer than a word";
+        feed.publish(AdminAct{.at = core::Time{std::chrono::seconds{7}},
+                              .action = AdminAction::end_session,
+                              .what = name,
+                              .by = "oncall"});
+    }
+    feed.publish(FenceRefusal{.resource = "bucket", .number = 33, .highest = 34});
+    const auto page = watch->read(10);
+    ASSERT_EQ(page.events.size(), 3U);
+    EXPECT_TRUE(page.events[0]->is_transition());
+    EXPECT_FALSE(page.events[1]->is_transition());
+    const auto& act = page.events[1]->act;
+    ASSERT_TRUE(act);
+    EXPECT_EQ(act->action, AdminAction::end_session);
+    EXPECT_EQ(act->what, "a lock that is gone when it is read, and longer than a word");
+    EXPECT_EQ(act->by, "oncall");
+    EXPECT_FALSE(page.events[2]->act);
+    EXPECT_EQ(page.events[2]->refused_fence->highest, 34U);
+}
+
 TEST_F(Feed, TellsOfRefusedFencesInTheSameRow) {
     const auto watch = this->watch();
     feed.publish(granted("a"));

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/log/log.h"
+#include "base/text/percent.h"
+#include "base/text/utf8.h"
 #include "core/values/cycle.h"
 #include "service/doors.h"
 #include "service/history/hold.h"
@@ -95,6 +97,9 @@ void EventLog::on_event(base::LogLevel level, const core::Event& event) {
     } else {
         add("lock", std::string_view(scope));
     }
+    // Of names that earlier versions have stored; new ones are UTF-8.
+    const std::string bytes = base::is_utf8(scope) ? std::string() : base::percent_encode(scope);
+    if (!bytes.empty()) add("name_bytes", std::string_view(bytes));
     add("owner", lease.owner.name);
     add("door", to_text(lease.owner.door));
     const std::uint64_t number = core::as_number(lease.token.fence);
@@ -131,6 +136,11 @@ void EventLog::on_fence_refused(const FenceRefusal& refusal) {
               {{"resource", refusal.resource},
                {"fencing_token", refusal.number},
                {"highest", refusal.highest}});
+}
+
+void EventLog::on_act(const AdminAct& act) {
+    base::log(base::LogLevel::warning, "audit",
+              {{"action", to_text(act.action)}, {"what", act.what}, {"by", act.by}});
 }
 
 bool EventLog::may_write(core::Time now) {

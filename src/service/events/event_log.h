@@ -5,10 +5,11 @@
 #include "base/log/log.h"
 #include "core/values/changes.h"
 #include "service/books/fence.h"
+#include "service/events/admin_act.h"
 
 namespace holdfast::service {
 
-// EventLog: writes lock transitions, and refused fences, to the program's log.
+// EventLog: writes lock transitions, refused fences, and what administrators do, to the program's log.
 //
 // Grants, releases and expiries are worth a line each to a person reading along, and worth nothing
 // at a hundred thousand a second. So lines beyond a budget per second are counted instead of
@@ -23,6 +24,8 @@ class EventLog {
 
     void on_changes(const core::Changes& changes);
     void on_fence_refused(const FenceRefusal& refusal);
+    // A warning, whatever the budget says: an audit has every line.
+    static void on_act(const AdminAct& act);
 
   private:
     void on_event(base::LogLevel level, const core::Event& event);

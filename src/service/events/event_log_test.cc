@@ -276,6 +276,19 @@ TEST(EventLog, ARefusedFenceIsAWarning) {
                 HasSubstr(" warning fence_refused resource=bucket fencing_token=33 highest=34\n"));
 }
 
+TEST(EventLog, WritesEveryAct) {
+    const std::string text = logged(base::LogFormat::text, base::LogLevel::warning, [] {
+        for (std::uint32_t i = 0; i < EventLog::lines_per_second_max + 1; ++i) {
+            EventLog::on_act(
+                {.action = AdminAction::force_release, .what = "deploy/web", .by = "oncall"});
+        }
+    });
+    const std::string line = " warning audit action=force_release what=deploy/web by=oncall\n";
+    std::size_t count = 0;
+    for (auto at = text.find(line); at != std::string::npos; at = text.find(line, at + 1)) ++count;
+    EXPECT_EQ(count, EventLog::lines_per_second_max + 1);
+}
+
 TEST(EventLog, NamesAllLocksOfASet) {
     EventLog log;
     core::Event event = event_of(core::EventKind::granted);

@@ -47,6 +47,7 @@ struct PartsOf {
     void operator()(ListSessions&) const {}
     void operator()(ListDeadlocks&) const {}
     void operator()(RunStep& request) const { request.step->keep_texts(); }
+    void operator()(TellAct& request) const { visit(request.what); }
     void operator()(Measure&) const {}
 
     template <class Either>

@@ -138,4 +138,10 @@ inline void ask(Port& port, const Request& request, std::function<void(const Res
     port.await(answer_by(std::move(then)));
 }
 
+// Tells observers of an act that is done.
+inline void tell(Port& port, const TellAct& act, std::string_view by) {
+    ask(
+        port, act, [](const Response&) {}, by);
+}
+
 }  // namespace holdfast::service

@@ -17,12 +17,11 @@ using ::testing::HasSubstr;
 
 class LockserverEvents : public ::testing::TestWithParam<std::size_t> {
   protected:
-    // Somebody takes the lock, and somebody else ends that by force: two events each time.
+    // Somebody takes the lock and gives it back: two events each time.
     void use(const std::string& lock, int times = 1) {
         net::TestClient client = host_.connect();
-        const std::string both =
-            http("POST /v1/locks/" + lock + "/acquire", R"({"owner_id":"w","ttl_ms":5000})") +
-            http("DELETE /v1/locks/" + lock);
+        const std::string both = http("POST /lock?client=w&ttl=5s&job=" + lock) +
+                                 http("DELETE /lock?client=w&job=" + lock);
         // Not all at once: who does not read his answers is not listened to.
         for (int left = times; left > 0; left -= 100) {
             const int some = std::min(left, 100);
@@ -105,6 +104,34 @@ TEST_P(LockserverEvents, OfOtherDoorsAreShownToo) {
     EXPECT_EQ(reader.next().kind, "grace_ended");
 }
 
+// An act comes behind what it has led to, and only to readers that want to hear of everything.
+TEST_P(LockserverEvents, TellOfActsOnce) {
+    EventReader all(host_), some(host_, "?prefix=x"), one(host_, "?scope=x");
+    dialogue_.hold(R"(
+        > POST /v1/locks/x/acquire {"owner_id":"w","ttl_ms":5000}
+        < 200 {"acquired":true,"lock_name":"x","owner_id":"w","lease_id":"$lease1","fencing_token":$token1,"lease_expiry_ms":@5000}
+        > DELETE /v1/locks/x
+        < 200 {"released":true,"holders":1}
+        > DELETE /v1/locks/x
+        < 200 {"released":false,"reason":"NOT_HELD","holders":0}
+    )");
+    use("x");
+    std::vector<std::string> kinds;
+    for (int i = 0; i < 5; ++i) {
+        const SeenEvent event = all.next();
+        kinds.push_back(event.kind);
+        if (event.kind != "audit") continue;
+        EXPECT_EQ(event.data, R"({"at_ms":1705314600000,"action":"force_release","what":"x",)"
+                              R"("by":"http@127.0.0.1"})");
+    }
+    EXPECT_THAT(kinds, ElementsAre("granted", "released", "audit", "granted", "released"));
+    for (EventReader* const reader : {&some, &one}) {
+        for (const char* kind : {"granted", "released", "granted", "released"}) {
+            EXPECT_EQ(reader->next().kind, kind);
+        }
+    }
+}
+
 TEST_P(LockserverEvents, AreThoseOfAPrefix) {
     EventReader all(host_), some(host_, "?prefix=job%2F");
     use("other");
@@ -158,7 +185,7 @@ TEST_P(LockserverEvents, SayWhenSomeAreMissing) {
     EventReader first(host_);
     use("x");
     const std::uint64_t oldest = std::stoull(first.next().id);
-    EXPECT_THAT(first.next().data, HasSubstr(R"("cause":"force")"));
+    EXPECT_EQ(first.next().kind, "released");
     EventReader late(host_, "", "1");
     EXPECT_EQ(late.next().kind, "gap");
     EXPECT_EQ(late.next().id, std::to_string(oldest));

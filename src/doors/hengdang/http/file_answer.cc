@@ -247,6 +247,8 @@ FileAnswer refuse_lock(const service::Response& response, const LockTimes& times
             return refuse_locked(note_of(response.outcome.lease, times, clock));
         case core::Refusal::key_length_max:
             return refuse(400, "Invalid path", "The path is too long to be locked");
+        case core::Refusal::name_not_utf8:
+            return refuse(400, "Invalid path", "The path is not UTF-8");
         case core::Refusal::stopping: return refuse_stopping();
         case core::Refusal::denied:
             return refuse(403, "Insufficient permissions", rights::right_lost);

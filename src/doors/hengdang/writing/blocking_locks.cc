@@ -233,6 +233,14 @@ void BlockingLocks::release_all(const std::string& session_name, const std::stri
     static_cast<void>(ignored);  // a lock that could not be released will expire
 }
 
+void BlockingLocks::tell_ended(const std::string& session_name, const std::string& by) {
+    const Objection ignored = questions_.ask([this, session_name, by](const QuestionPtr& question) {
+        service::tell(parts_.port, {service::AdminAction::end_session, session_name}, by);
+        question->finish({});
+    });
+    static_cast<void>(ignored);  // the server ends
+}
+
 void BlockingLocks::release_page(const QuestionPtr& question, const std::string& session_name,
                                  const std::string& by) {
     const service::ListLeases request{

@@ -90,6 +90,9 @@ class BlockingLocks {
     // Releases all locks on paths of a session that has ended. `by`: who has ended it, if somebody has.
     void release_all(const std::string& session_name, const std::string& by);
 
+    // Tells observers that somebody has ended the session of somebody else.
+    void tell_ended(const std::string& session_name, const std::string& by);
+
     // REQUIRES: the service's thread has stopped.
     void close() { questions_.close(); }
 

@@ -186,6 +186,12 @@ constexpr ConnectionCommand connection_commands[] = {
 
 }  // namespace
 
+std::vector<std::string_view> connection_command_names() {
+    std::vector<std::string_view> names;
+    for (const ConnectionCommand& command : connection_commands) names.push_back(command.name);
+    return names;
+}
+
 std::optional<ConnectionAnswer> run_connection_command(ConnectionState& state, RedisDoor& door,
                                                        Words words) {
     const auto* const found =

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "doors/redis/commands/words.h"
 #include "doors/redis/redis_door.h"
@@ -28,6 +30,9 @@ struct ConnectionAnswer {
     bool is_refusal = false;  // the password was wrong: the answer comes after a delay
     bool is_last = false;     // the connection closes after it
 };
+
+// Their names, in lower case.
+[[nodiscard]] std::vector<std::string_view> connection_command_names();
 
 // Runs the command; no value if it is none of these. A client that has not shown the password may do
 // nothing else than show it: every command is answered here then.

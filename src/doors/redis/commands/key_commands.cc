@@ -257,6 +257,10 @@ constexpr KeyCommand key_commands[] = {
 
 }  // namespace
 
+std::span<const KeyCommand> all_key_commands() {
+    return key_commands;
+}
+
 const KeyCommand* find_key_command(std::string_view name) {
     constexpr std::size_t longest = 16;
     if (name.size() > longest) return nullptr;

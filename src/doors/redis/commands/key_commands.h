@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "doors/redis/commands/keyspace.h"
@@ -38,6 +39,7 @@ struct KeyCommand {
     Reply (*run)(KeyContext& context, Words words);
 };
 
+[[nodiscard]] std::span<const KeyCommand> all_key_commands();
 // The command with this name, in any case of letters; null if there is none.
 [[nodiscard]] const KeyCommand* find_key_command(std::string_view name);
 

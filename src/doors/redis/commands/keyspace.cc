@@ -37,8 +37,12 @@ Reply overwritten(std::string_view key) {
 Reply explain(core::Refusal refusal, std::string_view command) {
     switch (refusal) {
         case core::Refusal::ttl_out_of_range: return invalid_expiry(command);
+        case core::Refusal::held:
+            return Reply::error(
+                "ERR nobody holds the lock, but another client has asked for it earlier");
         case core::Refusal::empty_key: return Reply::error("ERR the key is empty");
         case core::Refusal::key_length_max: return Reply::error("ERR the key is too long");
+        case core::Refusal::name_not_utf8: return Reply::error("ERR the key is not UTF-8");
         case core::Refusal::owner_length_max: return Reply::error("ERR the value is too long");
         case core::Refusal::locks_max: return Reply::error("ERR too many locks on this server");
         case core::Refusal::leases_max:
@@ -59,16 +63,29 @@ core::Scope Keyspace::scope_of(std::string_view key) {
     return core::Scope::named(name_);
 }
 
-// The lease because of which SET NX would be refused.
-std::optional<Keyspace::Lease> Keyspace::find(std::string_view key) {
+// Why SET NX would be refused: `found` with a lease, or refused behind a waiter.
+core::Outcome Keyspace::look_up(std::string_view key) {
     const core::Scope scope = scope_of(key);
     core::Outcome outcome = table_.find_holder(scope);
-    if (outcome.kind != OutcomeKind::found) {
+    if (outcome.kind != OutcomeKind::found && !outcome.is_behind_waiter) {
         outcome = table_.find_holder(core::Scope::semaphore(scope.name));
     }
     note(outcome);
-    if (outcome.kind != OutcomeKind::found) return std::nullopt;
-    return outcome.lease;
+    return outcome;
+}
+
+// The lease because of which SET NX would be refused.
+std::optional<Keyspace::Lease> Keyspace::find(std::string_view key) {
+    const core::Outcome outcome = look_up(key);
+    return outcome.kind == OutcomeKind::found ? std::optional(outcome.lease) : std::nullopt;
+}
+
+// The same or, if nobody holds the lock, what the first waiter asks for: it has no token and no end.
+// This is for commands that only look.
+std::optional<Keyspace::Lease> Keyspace::see(std::string_view key) {
+    const core::Outcome outcome = look_up(key);
+    const bool is_there = outcome.kind == OutcomeKind::found || outcome.is_behind_waiter;
+    return is_there ? std::optional(outcome.lease) : std::nullopt;
 }
 
 void Keyspace::note(const core::Outcome& outcome) {
@@ -100,16 +117,16 @@ std::optional<Reply> Keyspace::refuse_changes(std::size_t keys) {
 }
 
 Reply Keyspace::get(std::string_view key) {
-    const auto lease = find(key);
+    const auto lease = see(key);
     return lease ? Reply::bulk(lease->owner.name) : Reply::null();
 }
 
 bool Keyspace::exists(std::string_view key) {
-    return find(key).has_value();
+    return see(key).has_value();
 }
 
 std::int64_t Keyspace::time_to_live_ms(std::string_view key) {
-    const auto lease = find(key);
+    const auto lease = see(key);
     if (!lease) return -2;
     if (lease->is_endless()) return -1;
     const core::Duration left = lease->grace_until - table_.now();
@@ -117,9 +134,9 @@ std::int64_t Keyspace::time_to_live_ms(std::string_view key) {
 }
 
 Reply Keyspace::fence(std::string_view key) {
-    const auto lease = find(key);
-    if (!lease) return Reply::null();
-    return Reply::integer(static_cast<std::int64_t>(core::as_number(lease->token.fence)));
+    const auto lease = see(key);
+    const std::uint64_t number = lease ? core::as_number(lease->token.fence) : 0;
+    return number == 0 ? Reply::null() : Reply::integer(static_cast<std::int64_t>(number));
 }
 
 Watched Keyspace::watch(std::string_view key) {
@@ -162,8 +179,12 @@ Reply Keyspace::set(const SetRequest& request) {
 
 Reply Keyspace::set_all(std::span<const SetRequest> requests, bool if_absent) {
     for (const SetRequest& request : requests) {
-        const auto lease = find(request.key);
-        if (!lease) continue;
+        const core::Outcome outcome = look_up(request.key);
+        if (outcome.kind != OutcomeKind::found) {
+            if (!outcome.is_behind_waiter) continue;
+            return if_absent ? Reply::integer(0) : explain(outcome.refusal, "mset");
+        }
+        const Lease* const lease = &outcome.lease;
         if (if_absent) return Reply::integer(0);
         if (!has_value(*lease, request.value)) return overwritten(request.key);
     }

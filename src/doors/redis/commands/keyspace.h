@@ -123,7 +123,9 @@ class Keyspace {
     using Lease = core::LeaseView;
 
     [[nodiscard]] core::Scope scope_of(std::string_view key);
+    [[nodiscard]] core::Outcome look_up(std::string_view key);
     [[nodiscard]] std::optional<Lease> find(std::string_view key);
+    [[nodiscard]] std::optional<Lease> see(std::string_view key);
     [[nodiscard]] bool allows(const ExpireRequest& request, const Lease& lease) const;
     [[nodiscard]] bool is_shown(const Lease& lease, std::string_view key) const;
     [[nodiscard]] std::optional<Reply> refuse_change(const Lease& lease,

@@ -87,7 +87,7 @@ func runServer(arguments []string) int {
 	program := flags.String("holdfast", "", "the server's program")
 	folder := flags.String("out", "", "folder for the history, the log and pictures; a new one in the temporary folder if none is named")
 	seed := flags.Int64("seed", 0, "decides what goes wrong; 0: by chance")
-	lasts := flags.Duration("lasts", 30*time.Second, "how long everything goes wrong")
+	lasts := flags.Duration("lasts", 30*time.Second, "how long everything goes wrong; longer until each torment had its turn")
 	only := flags.String("only", "", "the only torment")
 	calm := flags.Bool("calm", false, "nothing goes wrong")
 	budget := flags.Int("budget", judge.DefaultBudget, "how many states to look at for one lock before giving up")
@@ -105,13 +105,19 @@ func runServer(arguments []string) int {
 	} else if err := os.MkdirAll(*folder, 0o777); err != nil {
 		fail(err)
 	}
-	fmt.Printf("referee, seed %d, %s\n", *seed, *lasts)
+	fmt.Printf("referee, seed %d, %s: ", *seed, *lasts)
 	outcome, err := torment.Run(torment.Settings{Program: *program, Folder: *folder, Seed: *seed, Lasts: *lasts, Only: *only, Calm: *calm,
 		Out: os.Stdout})
 	if err != nil {
 		fmt.Printf("*** the run failed: %v; everything is in %s ***\n", err, *folder)
 	}
-	repeat := fmt.Sprintf("again: referee run --holdfast %s --seed %d --lasts %s", *program, *seed, *lasts)
+	repeat := fmt.Sprintf("again: referee run --holdfast %s --seed %d --lasts %s --budget %d", *program, *seed, *lasts, *budget)
+	if *only != "" {
+		repeat += fmt.Sprintf(" --only %q", *only)
+	}
+	if *calm {
+		repeat += " --calm"
+	}
 	if outcome == nil {
 		return 1
 	}

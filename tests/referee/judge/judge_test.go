@@ -108,6 +108,16 @@ func TestTheEndOfALease(t *testing.T) {
 0-10 ann acquire x ttl=1000 grace=500 again -> ok
 1200-1210 ann acquire x ttl=1000 grace=500 again -> ok
 2300-2310 bob acquire x ttl=1000 grace=500 again -> refused holder=ann`},
+		{"a name releases what has ended, and what came after it may have ended, too", "", `
+0-10 ann acquire x again -> ok
+20-30 admin force x -> ok
+40-50 bob acquire x ttl=1000 -> ok n=2
+1050-1060 ann release x again -> ok`},
+		{"a name releases what has ended while somebody else holds it", "search", `
+0-10 ann acquire x again -> ok
+20-30 admin force x -> ok
+40-50 bob acquire x ttl=1000 -> ok n=2
+900-910 ann release x again -> ok`},
 	})
 }
 

@@ -41,7 +41,10 @@ func (w *web) strangeAnswer(path string, answer *httpAnswer) result {
 		return unknown
 	}
 	if answer.status == 503 || answer.status == 507 {
-		return failed // busy, stopping, or its disk is full or has failed: nothing was done
+		return failed // busy, stopping, at a limit, or its disk is full or has failed: nothing was done
+	}
+	if (answer.status == 401 || answer.status == 403) && w.run.lacksRights.Load() {
+		return failed
 	}
 	return w.run.strangeAnswer(w.door, fmt.Sprintf("%s: %d %s", path, answer.status, answer.body))
 }
@@ -576,6 +579,8 @@ func (c *files) about(method, path string, body any) result {
 		return refused(history.Answer{Holder: holder(textOf(fields, "lockedBy"))})
 	case answer.status == 404:
 		return refused(history.Answer{})
+	case answer.status == 401:
+		c.session = "" // it has ended with the rights of its token
 	}
 	return c.strangeAnswer(method+" "+path, answer)
 }

@@ -47,10 +47,11 @@ func NewServer(program, folder string, options []string) (*Server, error) {
 	}
 	s := &Server{program: program, folder: folder, data: filepath.Join(folder, "data"), options: options,
 		Doors: Doors{ports[0], ports[1], ports[2], ports[3]}}
-	for name, secret := range map[string]string{"token": token, "admin-token": adminToken} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(secret+"\n"), 0o600); err != nil {
-			return nil, err
-		}
+	if err := os.WriteFile(filepath.Join(folder, "admin-token"), []byte(adminToken+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	if err := s.writeTokens("lock *", token); err != nil {
+		return nil, err
 	}
 	return s, os.MkdirAll(s.data, 0o700)
 }
@@ -76,8 +77,20 @@ func (s *Server) MakeDiskSmall(out io.Writer) {
 	s.smallDisk = fmt.Sprintf("/proc/self/task/%d/root%s", thread, s.data)
 }
 
-// Kill ends the process if it still runs.
-func (s *Server) Kill() {
+func (s *Server) doors() []Doors { return []Doors{s.Doors} }
+
+func (s *Server) patience() time.Duration { return 30 * time.Second }
+
+func (s *Server) check() error {
+	if s.process.IsAlive() {
+		return nil
+	}
+	return fmt.Errorf("the server has ended by itself: %s", s.process.LastWords())
+}
+
+func (s *Server) end() error { return s.End(syscall.SIGTERM) }
+
+func (s *Server) kill() {
 	if s.process != nil {
 		s.process.Kill()
 	}
@@ -87,7 +100,7 @@ func (s *Server) Kill() {
 func (s *Server) Start(more ...string) error {
 	arguments := []string{"serve", "--data", s.data, "--http", s.Doors.HTTP, "--dflockd", s.Doors.Dflockd, "--redis", s.Doors.Redis,
 		"--files", s.Doors.Files, "--files-root", filepath.Join(s.folder, "files"),
-		"--auth-token-file", filepath.Join(s.folder, "token"), "--admin-token-file", filepath.Join(s.folder, "admin-token"),
+		"--tokens", s.tokens(), "--admin-token-file", filepath.Join(s.folder, "admin-token"),
 		"--grace", grace.String(), "--log-format", "text"}
 	command := exec.Command(s.program, append(append(arguments, s.options...), more...)...)
 	started, err := process.Start(command, filepath.Join(s.folder, "server.log"))
@@ -104,9 +117,6 @@ func (s *Server) isReady() bool {
 	answer, err := wire.ask("GET", "/readyz", token, nil, time.Second)
 	return err == nil && answer.status == 200
 }
-
-// IsAlive is false if the process has ended by itself.
-func (s *Server) IsAlive() bool { return s.process.IsAlive() }
 
 // Signal sends a signal to the process.
 func (s *Server) Signal(signal syscall.Signal) { s.process.Signal(signal) }

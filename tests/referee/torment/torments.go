@@ -1,7 +1,8 @@
 package torment
 
 import (
-	"math/rand"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,47 +10,32 @@ import (
 	"time"
 )
 
-// torment is one thing that goes wrong, and is over when it returns.
-type torment struct {
-	name string
-	do   func(t *Torments) error
+// ofServer is what goes wrong with one server.
+type ofServer struct {
+	*bench
+	server *Server
 }
 
-// Torments are everything that can go wrong with one server.
-type Torments struct {
-	server  *Server
-	proxies []*Proxy
-	run     *run
-	random  *rand.Rand
-}
-
-var all = []torment{
-	{"killed and started again", (*Torments).kill},
-	{"stopped and started again", (*Torments).restart},
-	{"stands still", (*Torments).standStill},
-	{"reads its files again", (*Torments).reload},
-	{"answers are lost", (*Torments).swallow},
-	{"links are slow", (*Torments).slow},
-	{"connections break", (*Torments).cut},
-	{"the disk is full", (*Torments).fillDisk},
-	{"killed twice", (*Torments).killTwice},
-}
-
-func (t *Torments) pause(least, most time.Duration) {
-	for end := time.Now().Add(least + time.Duration(t.random.Int63n(int64(most-least)+1))); time.Now().Before(end); {
-		if t.run.isOver.Load() {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+func (s *Server) torments(b *bench) []torment {
+	t := &ofServer{b, s}
+	return append(b.links(),
+		torment{"killed and started again", t.kill},
+		torment{"stopped and started again", t.restart},
+		torment{"stands still", t.standStill},
+		torment{"reads its files again", t.reload},
+		torment{"rights are taken away and given back", t.takeRights},
+		torment{"the secret of the clients is changed and changed back", t.changeSecret},
+		torment{"fewer leases are allowed than there are", t.lowerLimits},
+		torment{"the disk is full", t.fillDisk},
+		torment{"killed twice", t.killTwice})
 }
 
 // options of a start: other threads, and other limits that no client of a run reaches.
-func (t *Torments) options() []string {
+func (t *ofServer) options() []string {
 	return []string{"--threads", strconv.Itoa(1 + t.random.Intn(3)), "--leases-max", strconv.Itoa(5000 + t.random.Intn(5000))}
 }
 
-func (t *Torments) kill() error {
+func (t *ofServer) kill() error {
 	t.run.recorder.Note("restart")
 	if err := t.server.End(syscall.SIGKILL); err != nil {
 		return err
@@ -58,7 +44,7 @@ func (t *Torments) kill() error {
 	return t.server.Start(t.options()...)
 }
 
-func (t *Torments) killTwice() error {
+func (t *ofServer) killTwice() error {
 	if err := t.kill(); err != nil {
 		return err
 	}
@@ -66,61 +52,82 @@ func (t *Torments) killTwice() error {
 	return t.kill()
 }
 
-func (t *Torments) restart() error {
+func (t *ofServer) restart() error { return t.restartWith(t.options()...) }
+
+func (t *ofServer) restartWith(options ...string) error {
 	t.run.recorder.Note("restart")
 	if err := t.server.End(syscall.SIGTERM); err != nil {
 		return err
 	}
 	t.run.recorder.Note("restart")
-	return t.server.Start(t.options()...)
+	return t.server.Start(options...)
 }
 
-func (t *Torments) standStill() error {
+// lowerLimits: what is held and remembered stays, and nothing is added, until there is room.
+func (t *ofServer) lowerLimits() error {
+	err := t.restartWith("--leases-max", strconv.Itoa(1+t.random.Intn(6)), "--fences-max", strconv.Itoa(1+t.random.Intn(2)),
+		"--dflockd-max-locks", "1", "--dflockd-max-waiters", "1")
+	if err != nil {
+		return err
+	}
+	t.pause(time.Second, ttl+time.Second)
+	return t.restart()
+}
+
+func (t *ofServer) standStill() error {
 	t.server.Signal(syscall.SIGSTOP)
 	t.pause(100*time.Millisecond, ttl+time.Second)
 	t.server.Signal(syscall.SIGCONT)
 	return nil
 }
 
-func (t *Torments) reload() error {
+func (t *ofServer) reload() error {
 	t.server.Signal(syscall.SIGHUP)
 	return nil
 }
 
-func (t *Torments) swallow() error {
-	for _, proxy := range t.proxies {
-		proxy.Swallows.Store(int64(50 + t.random.Intn(250)))
+// takeRights: what is held stays, and nobody may do more than the file says.
+func (t *ofServer) takeRights() error {
+	rights := []string{"read *", "lock nobody-uses-this", "lock * @http", "lock * @files,redis,dflockd", "lock n* semaphore:s* read *"}
+	return t.withTokens(rights[t.random.Intn(len(rights))], token)
+}
+
+func (t *ofServer) changeSecret() error {
+	return t.withTokens("lock *", "another-secret-of-a-run-of-the-referee")
+}
+
+func (t *ofServer) withTokens(rights, secret string) error {
+	t.run.lacksRights.Store(true)
+	if err := t.server.writeTokens(rights, secret); err != nil {
+		return err
 	}
-	t.pause(time.Second, 3*time.Second)
-	for _, proxy := range t.proxies {
-		proxy.Swallows.Store(0)
+	t.server.Signal(syscall.SIGHUP)
+	t.pause(300*time.Millisecond, ttl+time.Second)
+	if err := t.server.writeTokens("lock *", token); err != nil {
+		return err
 	}
+	t.server.Signal(syscall.SIGHUP)
+	if err := t.server.process.Until(t.server.isReady); err != nil {
+		return err
+	}
+	t.pause(patience, patience) // requests that were under way have been answered
+	t.run.lacksRights.Store(false)
 	return nil
 }
 
-func (t *Torments) slow() error {
-	for _, proxy := range t.proxies {
-		proxy.Slow.Store(int64(20 + t.random.Intn(400)))
+// writeTokens writes the file with the rights of the clients' token. It is replaced as a whole: the server may read it at any time.
+func (s *Server) writeTokens(rights, secret string) error {
+	line := fmt.Sprintf("clients %s sha256:%x\n", rights, sha256.Sum256([]byte(secret)))
+	if err := os.WriteFile(s.tokens()+".new", []byte(line), 0o600); err != nil {
+		return err
 	}
-	t.pause(time.Second, 3*time.Second)
-	for _, proxy := range t.proxies {
-		proxy.Slow.Store(0)
-	}
-	return nil
+	return os.Rename(s.tokens()+".new", s.tokens())
 }
 
-func (t *Torments) cut() error {
-	for i := 0; i < 3; i++ {
-		for _, proxy := range t.proxies {
-			proxy.Cut()
-		}
-		t.pause(50*time.Millisecond, 500*time.Millisecond)
-	}
-	return nil
-}
+func (s *Server) tokens() string { return filepath.Join(s.folder, "tokens") }
 
 // fillDisk fills the small file system of the server's data, and empties it again.
-func (t *Torments) fillDisk() error {
+func (t *ofServer) fillDisk() error {
 	if t.server.smallDisk == "" {
 		return nil
 	}

@@ -56,9 +56,9 @@ chaos: build/$(preset)/build.ninja  ## torment a cluster of three nodes and thre
 	@cmake --build --preset $(preset) --target holdfast
 	@python3 tests/cluster/chaos.py --holdfast build/$(preset)/holdfast --minutes $(minutes)
 
-referee: build/$(preset)/build.ninja  ## torment one server with clients at every door, and judge what they were told; minutes=10, seed=7, only=
+referee: build/$(preset)/build.ninja  ## torment a server with clients at every door, and judge what they were told; minutes=10, seed=7, only=, cluster=1
 	@cmake --build --preset $(preset) --target holdfast
-	@cd tests/referee && go run . run --holdfast '$(CURDIR)/build/$(preset)/holdfast' --lasts $(minutes)m $(if $(seed),--seed $(seed)) $(if $(only),--only '$(only)')
+	@cd tests/referee && go run . run --holdfast '$(CURDIR)/build/$(preset)/holdfast' --lasts $(minutes)m $(if $(cluster),--cluster) $(if $(seed),--seed $(seed)) $(if $(only),--only '$(only)')
 
 lock-set: build/$(preset)/build.ninja  ## what paused clients lose with locks of Holdfast, etcd, Redis and PostgreSQL (half an hour); ARGS="--table times"
 	@tools/setup lock-set || echo "*** systems that are not installed are left out ***"

@@ -1,7 +1,7 @@
 // referee judges what clients of a lock server were told. docs/referee.md explains it.
 //
 //	referee judge history.jsonl             a history that was recorded before, by any program
-//	referee run --holdfast PROGRAM          clients of every door at a real server, which is tormented meanwhile
+//	referee run --holdfast PROGRAM          clients of every door at a real server, which is tormented meanwhile; --cluster: at three
 //	referee lock-set --holdfast PROGRAM     what paused clients lose with locks of several systems: docs/correctness.md
 //
 // It ends with 0 if the history is one that a lock server may have, with 1 if it is not, and with 2 if it could not be judged.
@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +19,12 @@ import (
 	"holdfast/tests/referee/history"
 	"holdfast/tests/referee/judge"
 	"holdfast/tests/referee/lockset"
+	"holdfast/tests/referee/network"
 	"holdfast/tests/referee/torment"
 )
+
+// isSkipped is how the program ends if something is missing here that the test needs.
+const isSkipped = 77
 
 func main() {
 	if len(os.Args) < 2 {
@@ -86,12 +91,25 @@ func runServer(arguments []string) int {
 	flags := flag.NewFlagSet("run", flag.ExitOnError)
 	program := flags.String("holdfast", "", "the server's program")
 	folder := flags.String("out", "", "folder for the history, the log and pictures; a new one in the temporary folder if none is named")
+	isCluster := flags.Bool("cluster", false, "three nodes and three members of etcd, instead of one server")
 	seed := flags.Int64("seed", 0, "decides what goes wrong; 0: by chance")
 	lasts := flags.Duration("lasts", 30*time.Second, "how long everything goes wrong; longer until each torment had its turn")
-	only := flags.String("only", "", "the only torment")
+	only := flags.String("only", "", "the only torments, with a semicolon between their names")
+	some := flags.Int("some", 0, "only so many torments, chosen by the seed; 0: all")
 	calm := flags.Bool("calm", false, "nothing goes wrong")
 	budget := flags.Int("budget", judge.DefaultBudget, "how many states to look at for one lock before giving up")
 	_ = flags.Parse(arguments)
+	if _, err := exec.LookPath("etcd"); *isCluster && err != nil {
+		fmt.Println("*** SKIPPED: there is no etcd here (apt-get install etcd-server): the cluster is not tested ***")
+		return isSkipped
+	}
+	if *isCluster && !network.IsInside() {
+		code, err := network.Again()
+		if err == nil {
+			return code
+		}
+		fmt.Printf("*** all is on loopback, and no link is lost: networks of our own are not permitted here: %v ***\n", err)
+	}
 	if *seed == 0 {
 		*seed = time.Now().UnixNano()%1_000_000 + 1
 	}
@@ -106,14 +124,20 @@ func runServer(arguments []string) int {
 		fail(err)
 	}
 	fmt.Printf("referee, seed %d, %s: ", *seed, *lasts)
-	outcome, err := torment.Run(torment.Settings{Program: *program, Folder: *folder, Seed: *seed, Lasts: *lasts, Only: *only, Calm: *calm,
+	outcome, err := torment.Run(torment.Settings{Program: *program, Cluster: *isCluster, Folder: *folder, Seed: *seed, Lasts: *lasts, Only: *only, Some: *some, Calm: *calm,
 		Out: os.Stdout})
 	if err != nil {
 		fmt.Printf("*** the run failed: %v; everything is in %s ***\n", err, *folder)
 	}
 	repeat := fmt.Sprintf("again: referee run --holdfast %s --seed %d --lasts %s --budget %d", *program, *seed, *lasts, *budget)
+	if *isCluster {
+		repeat += " --cluster"
+	}
 	if *only != "" {
 		repeat += fmt.Sprintf(" --only %q", *only)
+	}
+	if *some > 0 {
+		repeat += fmt.Sprintf(" --some %d", *some)
 	}
 	if *calm {
 		repeat += " --calm"

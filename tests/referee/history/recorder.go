@@ -43,10 +43,13 @@ func (r *Recorder) End(operation int, outcome Outcome, answer Answer) {
 }
 
 // Note is a moment of the whole run.
-func (r *Recorder) Note(text string) {
+func (r *Recorder) Note(text string) { r.NoteAt(text, r.Now()) }
+
+// NoteAt is a moment that is over.
+func (r *Recorder) NoteAt(text string, at int64) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.write(Line{Event: "note", At: r.Now(), Note: text})
+	r.write(Line{Event: "note", At: at, Note: text})
 }
 
 // History is what was recorded. The recorder must not be used any more.

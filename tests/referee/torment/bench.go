@@ -83,6 +83,8 @@ func (r *run) withoutGrantSince(asked int64) []string {
 type torment struct {
 	name string
 	do   func() error
+	// isApart: it has a turn only if it is the only one, because it would show a known fault of somebody else.
+	isApart bool
 }
 
 // bench is the clients and the proxies between them and what is tormented.
@@ -160,9 +162,9 @@ func (b *bench) pause(least, most time.Duration) {
 // links are what goes wrong between the clients and the doors.
 func (b *bench) links() []torment {
 	return []torment{
-		{"answers are lost", b.swallow},
-		{"links are slow", b.slow},
-		{"connections break", b.cut},
+		{name: "answers are lost", do: b.swallow},
+		{name: "links are slow", do: b.slow},
+		{name: "connections break", do: b.cut},
 	}
 }
 

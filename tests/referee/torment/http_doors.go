@@ -477,6 +477,8 @@ func (c *terraform) locked(answer *httpAnswer, fields map[string]any, err error)
 			lock = inner
 		}
 		return refused(history.Answer{Holder: holder(textOf(lock, "Who"))})
+	case 500:
+		return unknown // the disk has failed
 	}
 	return c.strangeAnswer("terraform", answer)
 }
@@ -579,6 +581,8 @@ func (c *files) about(method, path string, body any) result {
 		return refused(history.Answer{Holder: holder(textOf(fields, "lockedBy"))})
 	case answer.status == 404:
 		return refused(history.Answer{})
+	case answer.status == 500:
+		return unknown // the disk has failed
 	case answer.status == 401:
 		c.session = "" // it has ended with the rights of its token
 	}

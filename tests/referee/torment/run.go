@@ -9,7 +9,6 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -20,10 +19,12 @@ import (
 // Settings of a run.
 type Settings struct {
 	Program string        // the server
+	Cluster bool          // three nodes and three members of etcd, instead of one server
 	Folder  string        // for everything that is written; empty
 	Seed    int64         // decides what goes wrong and what clients do, but not the machine's own order
 	Lasts   time.Duration // of the torments; longer if not each of them had its turn by then
-	Only    string        // the name of the only torment; empty: all of them, then any at random
+	Only    string        // the only torments, with a semicolon between their names; empty: all of them, then any at random
+	Some    int           // only so many of them, chosen by the seed; 0: all
 	Calm    bool          // nothing goes wrong
 	Out     io.Writer     // what happens, for people
 }
@@ -34,10 +35,12 @@ type Outcome struct {
 	Strange []string // answers that no document describes
 }
 
-// target is what is tormented: one server.
+// target is what is tormented: one server, or a cluster.
 type target interface {
 	// doors of each place at which clients connect.
 	doors() []Doors
+	// clientsPerDoor of each place: half of them through a proxy, half directly.
+	clientsPerDoor() int
 	// torments are everything that can go wrong with it, and with the links of the bench.
 	torments(*bench) []torment
 	// check returns an error if a process has ended by itself.
@@ -50,9 +53,6 @@ type target interface {
 	kill()
 }
 
-// clientsPerDoor: half of them through a proxy, half directly.
-const clientsPerDoor = 4
-
 // Run returns when everything that it started has ended.
 func Run(settings Settings) (*Outcome, error) {
 	file, err := os.Create(filepath.Join(settings.Folder, "history.jsonl"))
@@ -64,19 +64,35 @@ func Run(settings Settings) (*Outcome, error) {
 	defer lines.Flush()
 	shared := newRun(history.NewRecorder(lines), settings.Seed)
 	fmt.Fprintln(settings.Out, shared.kind())
-	server, err := startServer(settings, shared)
-	if server != nil {
-		defer server.kill()
+	tormented, err := start(settings, shared)
+	if tormented != nil {
+		defer tormented.kill()
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = torture(settings, shared, tormented)
 	}
-	err = torture(settings, shared, server)
+	shared.isOver.Store(true)
 	recorded, recorderError := shared.recorder.History()
 	if err == nil {
 		err = recorderError
 	}
 	return &Outcome{History: recorded, Strange: shared.allStrange()}, err
+}
+
+// start may return both an error and what must be killed.
+func start(settings Settings, shared *run) (target, error) {
+	if settings.Cluster {
+		c, err := newCluster(settings, shared)
+		if c == nil {
+			return nil, err
+		}
+		return c, err
+	}
+	s, err := startServer(settings, shared)
+	if s == nil {
+		return nil, err
+	}
+	return s, err
 }
 
 func startServer(settings Settings, shared *run) (*Server, error) {
@@ -88,6 +104,7 @@ func startServer(settings Settings, shared *run) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	server.LoadLibrary(settings.Out)
 	server.MakeDiskSmall(settings.Out)
 	return server, server.Start()
 }
@@ -102,7 +119,7 @@ func torture(settings Settings, shared *run, tormented target) error {
 		if err != nil {
 			return err
 		}
-		for number := 0; number < clientsPerDoor; number++ {
+		for number := 0; number < tormented.clientsPerDoor(); number++ {
 			if number%2 == 0 {
 				b.startClients(through, true, random, &group)
 			} else {
@@ -185,18 +202,41 @@ func chosen(settings Settings, torments []torment) ([]torment, error) {
 	if settings.Calm {
 		return nil, nil
 	}
-	if settings.Only == "" {
-		return torments, nil
+	if settings.Only != "" {
+		return named(settings.Only, torments)
 	}
+	var mixed []torment
+	for _, one := range torments {
+		if !one.isApart {
+			mixed = append(mixed, one)
+		} else {
+			fmt.Fprintf(settings.Out, "left out of the mix: %s\n", one.name)
+		}
+	}
+	if settings.Some > 0 && settings.Some < len(mixed) {
+		random := rand.New(rand.NewSource(settings.Seed))
+		random.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+		mixed = mixed[:settings.Some]
+	}
+	return mixed, nil
+}
+
+func named(list string, torments []torment) ([]torment, error) {
+	known := map[string]torment{}
 	var names []string
 	for _, one := range torments {
-		if one.name == settings.Only {
-			return []torment{one}, nil
-		}
+		known[one.name] = one
 		names = append(names, one.name)
 	}
-	sort.Strings(names)
-	return nil, fmt.Errorf("%q is none of: %s", settings.Only, strings.Join(names, ", "))
+	var found []torment
+	for _, name := range strings.Split(list, ";") {
+		one, isKnown := known[strings.TrimSpace(name)]
+		if !isKnown {
+			return nil, fmt.Errorf("%q is none of: %s", name, strings.Join(names, "; "))
+		}
+		found = append(found, one)
+	}
+	return found, nil
 }
 
 // endByForce ends the leases of a name now and then, as an admin does.

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"holdfast/tests/referee/preload"
 	"holdfast/tests/referee/process"
 )
 
@@ -32,6 +33,7 @@ type Server struct {
 	options []string
 	// smallDisk is where the file system of the data is seen from here, if it has one of its own that can be filled.
 	smallDisk string
+	library   *preload.Library // nil where it cannot be built
 
 	process *process.Process
 }
@@ -47,13 +49,22 @@ func NewServer(program, folder string, options []string) (*Server, error) {
 	}
 	s := &Server{program: program, folder: folder, data: filepath.Join(folder, "data"), options: options,
 		Doors: Doors{ports[0], ports[1], ports[2], ports[3]}}
-	if err := os.WriteFile(filepath.Join(folder, "admin-token"), []byte(adminToken+"\n"), 0o600); err != nil {
-		return nil, err
-	}
-	if err := s.writeTokens("lock *", token); err != nil {
+	if err := writeSecrets(folder); err != nil {
 		return nil, err
 	}
 	return s, os.MkdirAll(s.data, 0o700)
+}
+
+// LoadLibrary has the disk and the clock of the server fail when they are told to, if there is a C compiler, and says so if not.
+func (s *Server) LoadLibrary(out io.Writer) {
+	folder := filepath.Join(s.folder, "preload")
+	err := os.Mkdir(folder, 0o700)
+	if err == nil {
+		s.library, err = preload.Build(folder)
+	}
+	if err != nil {
+		fmt.Fprintf(out, "*** no write fails and no clock is set: %v ***\n", err)
+	}
 }
 
 // MakeDiskSmall puts the data onto a small file system, if that is permitted, and says so if not. Only the server sees it, in a mount
@@ -79,6 +90,8 @@ func (s *Server) MakeDiskSmall(out io.Writer) {
 
 func (s *Server) doors() []Doors { return []Doors{s.Doors} }
 
+func (s *Server) clientsPerDoor() int { return 4 }
+
 func (s *Server) patience() time.Duration { return 30 * time.Second }
 
 func (s *Server) check() error {
@@ -100,9 +113,12 @@ func (s *Server) kill() {
 func (s *Server) Start(more ...string) error {
 	arguments := []string{"serve", "--data", s.data, "--http", s.Doors.HTTP, "--dflockd", s.Doors.Dflockd, "--redis", s.Doors.Redis,
 		"--files", s.Doors.Files, "--files-root", filepath.Join(s.folder, "files"),
-		"--tokens", s.tokens(), "--admin-token-file", filepath.Join(s.folder, "admin-token"),
 		"--grace", grace.String(), "--log-format", "text"}
+	arguments = append(arguments, secrets(s.folder)...)
 	command := exec.Command(s.program, append(append(arguments, s.options...), more...)...)
+	if s.library != nil {
+		command.Env = s.library.Environment(s.data, "")
+	}
 	started, err := process.Start(command, filepath.Join(s.folder, "server.log"))
 	if err != nil {
 		return err

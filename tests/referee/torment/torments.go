@@ -1,10 +1,6 @@
 package torment
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -18,16 +14,14 @@ type ofServer struct {
 
 func (s *Server) torments(b *bench) []torment {
 	t := &ofServer{b, s}
-	return append(b.links(),
-		torment{"killed and started again", t.kill},
-		torment{"stopped and started again", t.restart},
-		torment{"stands still", t.standStill},
-		torment{"reads its files again", t.reload},
-		torment{"rights are taken away and given back", t.takeRights},
-		torment{"the secret of the clients is changed and changed back", t.changeSecret},
-		torment{"fewer leases are allowed than there are", t.lowerLimits},
-		torment{"the disk is full", t.fillDisk},
-		torment{"killed twice", t.killTwice})
+	torments := append(append(b.links(), b.rights(s.folder, s.Signal)...), t.disk()...)
+	return append(torments,
+		torment{name: "killed and started again", do: t.kill},
+		torment{name: "stopped and started again", do: t.restart},
+		torment{name: "stands still", do: t.standStill},
+		torment{name: "reads its files again", do: t.reload},
+		torment{name: "fewer leases are allowed than there are", do: t.lowerLimits},
+		torment{name: "killed twice", do: t.killTwice})
 }
 
 // options of a start: other threads, and other limits that no client of a run reaches.
@@ -84,65 +78,4 @@ func (t *ofServer) standStill() error {
 func (t *ofServer) reload() error {
 	t.server.Signal(syscall.SIGHUP)
 	return nil
-}
-
-// takeRights: what is held stays, and nobody may do more than the file says.
-func (t *ofServer) takeRights() error {
-	rights := []string{"read *", "lock nobody-uses-this", "lock * @http", "lock * @files,redis,dflockd", "lock n* semaphore:s* read *"}
-	return t.withTokens(rights[t.random.Intn(len(rights))], token)
-}
-
-func (t *ofServer) changeSecret() error {
-	return t.withTokens("lock *", "another-secret-of-a-run-of-the-referee")
-}
-
-func (t *ofServer) withTokens(rights, secret string) error {
-	t.run.lacksRights.Store(true)
-	if err := t.server.writeTokens(rights, secret); err != nil {
-		return err
-	}
-	t.server.Signal(syscall.SIGHUP)
-	t.pause(300*time.Millisecond, ttl+time.Second)
-	if err := t.server.writeTokens("lock *", token); err != nil {
-		return err
-	}
-	t.server.Signal(syscall.SIGHUP)
-	if err := t.server.process.Until(t.server.isReady); err != nil {
-		return err
-	}
-	t.pause(patience, patience) // requests that were under way have been answered
-	t.run.lacksRights.Store(false)
-	return nil
-}
-
-// writeTokens writes the file with the rights of the clients' token. It is replaced as a whole: the server may read it at any time.
-func (s *Server) writeTokens(rights, secret string) error {
-	line := fmt.Sprintf("clients %s sha256:%x\n", rights, sha256.Sum256([]byte(secret)))
-	if err := os.WriteFile(s.tokens()+".new", []byte(line), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(s.tokens()+".new", s.tokens())
-}
-
-func (s *Server) tokens() string { return filepath.Join(s.folder, "tokens") }
-
-// fillDisk fills the small file system of the server's data, and empties it again.
-func (t *ofServer) fillDisk() error {
-	if t.server.smallDisk == "" {
-		return nil
-	}
-	ballast := filepath.Join(t.server.smallDisk, "ballast")
-	file, err := os.Create(ballast)
-	if err != nil {
-		return err
-	}
-	for _, size := range []int{1 << 20, 1 << 16, 1 << 12, 1} {
-		piece := make([]byte, size)
-		for err = nil; err == nil; {
-			_, err = file.Write(piece)
-		}
-	}
-	_ = file.Close()
-	t.pause(300*time.Millisecond, 2*time.Second)
-	return os.Remove(ballast)
 }

@@ -393,6 +393,17 @@ func TestContentThatALockProtects(t *testing.T) {
 0-? ann write path:/f value=one frees
 20-30 bob write path:/f value=two frees -> ok
 40-50 ann read path:/f -> ok content=one`},
+		{"a write without an answer is done and frees the lock, which another one acquires and reads", "", `
+0-10 ann acquire path:/f ttl=9000 again -> ok
+20-? ann write path:/f value=one frees
+40-50 bob acquire path:/f ttl=9000 again -> ok
+60-70 bob read path:/f -> ok content=one`},
+		{"a write without an answer is done before the lock is released", "", `
+0-10 ann acquire s token=ann -> ok n=1
+20-? ann write s value=one holds
+30-40 ann release s -> ok
+50-60 bob acquire s token=bob -> ok n=2
+70-80 bob read s -> ok content=one`},
 		{"a write after its lock was lost", "search", `
 0-10 ann acquire s ttl=1000 token=ann -> ok n=1
 1100-1110 bob acquire s ttl=1000 token=bob -> ok n=2

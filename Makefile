@@ -3,11 +3,12 @@
 preset ?= release
 rounds ?= 25
 minutes ?= 10
+cases ?= 10000
 prefix ?= /usr/local
 commit ?= HEAD
 SEEDS ?= 1..100000
 
-.PHONY: help build run cluster test asan lint install package sim slow chaos referee lock-set check bench bench-quick format clean setup browser
+.PHONY: help build run cluster test asan lint install package sim slow chaos referee corruption lock-set check bench bench-quick format clean setup browser
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -60,6 +61,10 @@ referee: build/$(preset)/build.ninja  ## torment a server with clients at every 
 	@cmake --build --preset $(preset) --target holdfast
 	@cd tests/referee && go run . run --holdfast '$(CURDIR)/build/$(preset)/holdfast' --lasts $(minutes)m $(if $(cluster),--cluster) $(if $(seed),--seed $(seed)) $(if $(only),--only '$(only)')
 
+corruption: build/$(preset)/build.ninja  ## start the server on damaged files, and on what lost power leaves behind; cases=10000, seed=1
+	@cmake --build --preset $(preset) --target holdfast
+	@cd tests/referee && go run . corruption --holdfast '$(CURDIR)/build/$(preset)/holdfast' --cases $(cases) $(if $(seed),--seed $(seed))
+
 lock-set: build/$(preset)/build.ninja  ## what paused clients lose with locks of Holdfast, etcd, Redis and PostgreSQL (half an hour); ARGS="--table times"
 	@tools/setup lock-set || echo "*** systems that are not installed are left out ***"
 	@cmake --build --preset $(preset) --target holdfast
@@ -95,7 +100,7 @@ build/%/with_tests: CMakePresets.json | setup
 packages = build
 build test asan sim slow: packages += test
 cluster chaos: packages += cluster
-referee lock-set: packages += referee
+referee corruption lock-set: packages += referee
 check: packages += test check
 lint: packages = lint
 package: packages = build package

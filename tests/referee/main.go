@@ -2,6 +2,7 @@
 //
 //	referee judge history.jsonl             a history that was recorded before, by any program
 //	referee run --holdfast PROGRAM          clients of every door at a real server, which is tormented meanwhile; --cluster: at three
+//	referee corruption --holdfast PROGRAM   the server on files that are damaged, or that a loss of power left behind
 //	referee lock-set --holdfast PROGRAM     what paused clients lose with locks of several systems: docs/correctness.md
 //
 // It ends with 0 if the history is one that a lock server may have, with 1 if it is not, and with 2 if it could not be judged.
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/tests/referee/corruption"
 	"holdfast/tests/referee/history"
 	"holdfast/tests/referee/judge"
 	"holdfast/tests/referee/lockset"
@@ -28,19 +30,21 @@ const isSkipped = 77
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("say what to do: judge, run or lock-set"))
+		fail(fmt.Errorf("say what to do: judge, run, corruption or lock-set"))
 	}
 	switch os.Args[1] {
 	case "judge":
 		os.Exit(judgeFile(os.Args[2:]))
 	case "run":
 		os.Exit(runServer(os.Args[2:]))
+	case "corruption":
+		os.Exit(corrupt(os.Args[2:]))
 	case "lock-set":
 		os.Exit(lockSet(os.Args[2:]))
 	case "lock-set-client":
 		os.Exit(lockSetClient(os.Args[2:]))
 	default:
-		fail(fmt.Errorf("unknown command %q: judge, run or lock-set", os.Args[1]))
+		fail(fmt.Errorf("unknown command %q: judge, run, corruption or lock-set", os.Args[1]))
 	}
 }
 
@@ -156,6 +160,33 @@ func runServer(arguments []string) int {
 		_ = os.RemoveAll(*folder)
 	}
 	return verdict
+}
+
+func corrupt(arguments []string) int {
+	flags := flag.NewFlagSet("corruption", flag.ExitOnError)
+	program := flags.String("holdfast", "", "the server's program")
+	seed := flags.Int64("seed", 1, "decides what is damaged")
+	cases := flags.Int("cases", 200, "how many")
+	_ = flags.Parse(arguments)
+	folder, err := os.MkdirTemp("", "corruption-")
+	if err != nil {
+		fail(err)
+	}
+	began := time.Now()
+	faults, err := corruption.Run(corruption.Settings{Program: *program, Folder: folder, Seed: *seed, Cases: *cases, Out: os.Stdout})
+	if err != nil {
+		fail(fmt.Errorf("%w; everything is in %s", err, folder))
+	}
+	for _, fault := range faults {
+		fmt.Println(fault)
+	}
+	fmt.Printf("%d cases in %s: %d not allowed\n", *cases, time.Since(began).Round(time.Second), len(faults))
+	if len(faults) > 0 {
+		fmt.Printf("again: referee corruption --holdfast %s --seed %d --cases %d; everything is in %s\n", *program, *seed, *cases, folder)
+		return 1
+	}
+	_ = os.RemoveAll(folder)
+	return 0
 }
 
 func lockSet(arguments []string) int {

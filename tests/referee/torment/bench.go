@@ -61,7 +61,7 @@ func (r *run) allStrange() []string {
 func (r *run) noteGrant(where string, asked int64) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if asked > r.granted[where] {
+	if last, isKnown := r.granted[where]; !isKnown || asked > last {
 		r.granted[where] = asked
 	}
 }
@@ -93,8 +93,10 @@ type bench struct {
 	random  *rand.Rand
 	proxies []*Proxy
 	dflockd []*dflockd // through a proxy
-	places  int
-	clients int
+	// recorders are clients of the SDKs.
+	recorders []*recorder
+	places    int
+	clients   int
 }
 
 // addProxies for all doors of one place.
@@ -113,6 +115,9 @@ func (b *bench) addProxies(doors Doors) (Doors, error) {
 }
 
 func (b *bench) close() {
+	for _, one := range b.recorders {
+		one.end()
+	}
 	for _, proxy := range b.proxies {
 		proxy.Close()
 	}

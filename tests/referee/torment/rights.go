@@ -14,6 +14,9 @@ func writeSecrets(folder string) error {
 	if err := os.WriteFile(filepath.Join(folder, "admin-token"), []byte(adminToken+"\n"), 0o600); err != nil {
 		return err
 	}
+	if err := os.WriteFile(filepath.Join(folder, "clients-token"), []byte(token+"\n"), 0o600); err != nil {
+		return err
+	}
 	return writeTokens(folder, "lock *", token)
 }
 

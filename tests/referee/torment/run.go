@@ -114,9 +114,13 @@ func torture(settings Settings, shared *run, tormented target) error {
 	var group sync.WaitGroup
 	b := &bench{run: shared, random: random}
 	defer b.close()
+	commands := sdks(settings.Folder, settings.Out)
 	for _, doors := range tormented.doors() {
 		through, err := b.addProxies(doors)
 		if err != nil {
+			return err
+		}
+		if err := b.startRecorders(commands, settings.Folder, through); err != nil {
 			return err
 		}
 		for number := 0; number < tormented.clientsPerDoor(); number++ {
@@ -143,7 +147,7 @@ func torture(settings Settings, shared *run, tormented target) error {
 
 // goWrong lets each torment have its turn, and then any of them, until the time is over.
 func goWrong(settings Settings, b *bench, tormented target) error {
-	torments, err := chosen(settings, tormented.torments(b))
+	torments, err := chosen(settings, append(tormented.torments(b), b.clientsFail()...))
 	if err != nil {
 		return err
 	}

@@ -4,11 +4,12 @@ preset ?= release
 rounds ?= 25
 minutes ?= 10
 cases ?= 10000
+hours ?= 8
 prefix ?= /usr/local
 commit ?= HEAD
 SEEDS ?= 1..100000
 
-.PHONY: help build run cluster test asan lint install package sim slow chaos referee corruption lock-set check bench bench-quick format clean setup browser
+.PHONY: help build run cluster test asan lint install package sim slow chaos referee corruption soak lock-set check bench bench-quick format clean setup browser
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -65,6 +66,10 @@ corruption: build/$(preset)/build.ninja  ## start the server on damaged files, a
 	@cmake --build --preset $(preset) --target holdfast
 	@cd tests/referee && go run . corruption --holdfast '$(CURDIR)/build/$(preset)/holdfast' --cases $(cases) $(if $(seed),--seed $(seed))
 
+soak: build/$(preset)/build.ninja  ## clients come and go for hours, and nothing of them may stay in the server; hours=8
+	@cmake --build --preset $(preset) --target holdfast
+	@cd tests/referee && go run . soak --holdfast '$(CURDIR)/build/$(preset)/holdfast' --lasts $(hours)h
+
 lock-set: build/$(preset)/build.ninja  ## what paused clients lose with locks of Holdfast, etcd, Redis and PostgreSQL (half an hour); ARGS="--table times"
 	@tools/setup lock-set || echo "*** systems that are not installed are left out ***"
 	@cmake --build --preset $(preset) --target holdfast
@@ -100,7 +105,7 @@ build/%/with_tests: CMakePresets.json | setup
 packages = build
 build test asan sim slow: packages += test
 cluster chaos: packages += cluster
-referee corruption lock-set: packages += referee
+referee corruption soak lock-set: packages += referee
 check: packages += test check
 lint: packages = lint
 package: packages = build package

@@ -3,6 +3,7 @@
 //	referee judge history.jsonl             a history that was recorded before, by any program
 //	referee run --holdfast PROGRAM          clients of every door at a real server, which is tormented meanwhile; --cluster: at three
 //	referee corruption --holdfast PROGRAM   the server on files that are damaged, or that a loss of power left behind
+//	referee soak --holdfast PROGRAM         the server with clients that come and go for hours: nothing of them may stay
 //	referee lock-set --holdfast PROGRAM     what paused clients lose with locks of several systems: docs/correctness.md
 //
 // It ends with 0 if the history is one that a lock server may have, with 1 if it is not, and with 2 if it could not be judged.
@@ -22,6 +23,7 @@ import (
 	"holdfast/tests/referee/judge"
 	"holdfast/tests/referee/lockset"
 	"holdfast/tests/referee/network"
+	"holdfast/tests/referee/soak"
 	"holdfast/tests/referee/torment"
 )
 
@@ -30,13 +32,15 @@ const isSkipped = 77
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("say what to do: judge, run, corruption or lock-set"))
+		fail(fmt.Errorf("say what to do: judge, run, corruption, soak or lock-set"))
 	}
 	switch os.Args[1] {
 	case "judge":
 		os.Exit(judgeFile(os.Args[2:]))
 	case "run":
 		os.Exit(runServer(os.Args[2:]))
+	case "soak":
+		os.Exit(soakServer(os.Args[2:]))
 	case "corruption":
 		os.Exit(corrupt(os.Args[2:]))
 	case "lock-set":
@@ -44,7 +48,7 @@ func main() {
 	case "lock-set-client":
 		os.Exit(lockSetClient(os.Args[2:]))
 	default:
-		fail(fmt.Errorf("unknown command %q: judge, run, corruption or lock-set", os.Args[1]))
+		fail(fmt.Errorf("unknown command %q: judge, run, corruption, soak or lock-set", os.Args[1]))
 	}
 }
 
@@ -186,6 +190,25 @@ func corrupt(arguments []string) int {
 		return 1
 	}
 	_ = os.RemoveAll(folder)
+	return 0
+}
+
+func soakServer(arguments []string) int {
+	flags := flag.NewFlagSet("soak", flag.ExitOnError)
+	program := flags.String("holdfast", "", "the server's program")
+	lasts := flags.Duration("lasts", time.Minute, "how long clients come and go")
+	connections := flags.Int("connections", 10_000, "how many are open at once, beside those at work")
+	_ = flags.Parse(arguments)
+	folder, err := os.MkdirTemp("", "soak-")
+	if err != nil {
+		fail(err)
+	}
+	if err := soak.Run(soak.Settings{Program: *program, Folder: folder, Lasts: *lasts, Connections: *connections, Out: os.Stdout}); err != nil {
+		fmt.Printf("*** something stays: %v; the log is in %s ***\n", err, folder)
+		return 1
+	}
+	_ = os.RemoveAll(folder)
+	fmt.Println("nothing of them stays")
 	return 0
 }
 

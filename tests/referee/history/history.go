@@ -85,6 +85,7 @@ type Answer struct {
 	Free     bool     `json:"free,omitempty"`   // nobody holds it
 	Content  string   `json:"content,omitempty"`
 	Revision int      `json:"revision,omitempty"`
+	Kept     bool     `json:"kept,omitempty"`  // of a write that frees: its lease may be there still
 	Queue    []string `json:"queue,omitempty"` // the owners that wait, the next one first
 	Text     string   `json:"text,omitempty"`  // for people
 }

@@ -60,7 +60,7 @@ func TestLinesThatMakeNoSenseAreRefused(t *testing.T) {
 func TestTheLinesOfAnotherRecorderAreMerged(t *testing.T) {
 	recorder := NewRecorder(io.Discard)
 	own := recorder.Invoke(Ask{Kind: Acquire, Scopes: []string{"x"}})
-	at := recorder.Zero() + 1000
+	at := recorder.Zero() - 1000 // before all else
 	lines := fmt.Sprintf(`{"event":"invoked","op":1,"kind":"look","scopes":["x"],"at_ns":%d}
 {"event":"ok","op":1,"holder":"ann","at_ns":%d}
 {"event":"invoked","op":2,"kind":"look","scopes":["x"],"at_ns":%d}
@@ -74,7 +74,7 @@ func TestTheLinesOfAnotherRecorderAreMerged(t *testing.T) {
 		t.Fatalf("%v, %d operations, %d lines", err, len(h.Operations), seen)
 	}
 	first, second := h.Operations[0], h.Operations[1]
-	if first.ID == own || first.Call != 1000 || first.Return != 1005 || first.Holder != "ann" || second.Outcome != Unknown {
+	if first.ID == own || first.Call != -1000 || first.Return != -995 || first.Holder != "ann" || second.Outcome != Unknown {
 		t.Errorf("%+v %+v", first, second)
 	}
 }

@@ -404,6 +404,16 @@ func TestContentThatALockProtects(t *testing.T) {
 30-40 ann release s -> ok
 50-60 bob acquire s token=bob -> ok n=2
 70-80 bob read s -> ok content=one`},
+		{"a write whose lease may be there still", "", `
+0-10 ann acquire path:/f ttl=9000 again -> ok
+20-30 ann write path:/f value=one frees -> ok kept
+40-50 bob acquire path:/f ttl=9000 again -> refused holder=ann
+60-70 bob acquire path:/f ttl=9000 again -> ok
+80-90 carl acquire path:/f ttl=9000 again -> refused holder=bob`},
+		{"a lease is there after a write that frees it", "search", `
+0-10 ann acquire path:/f ttl=9000 again -> ok
+20-30 ann write path:/f value=one frees -> ok
+40-50 bob acquire path:/f ttl=9000 again -> refused holder=ann`},
 		{"a write after its lock was lost", "search", `
 0-10 ann acquire s ttl=1000 token=ann -> ok n=1
 1100-1110 bob acquire s ttl=1000 token=bob -> ok n=2

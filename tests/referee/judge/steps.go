@@ -335,7 +335,12 @@ func (l *Locks) write(s *lockState, op *history.Operation, now int64) []State {
 			contents[cell] = op.Value
 		}
 		written := newLockState(free.leases, free.last, contents)
-		if op.Frees && held != nil {
+		switch {
+		case op.Frees && held != nil && op.Kept:
+			doubted := *held
+			doubted.until, doubted.doubted = 0, true
+			written = written.replacing(held, &doubted)
+		case op.Frees && held != nil:
 			written = written.without(held)
 		}
 		states = append(states, written)

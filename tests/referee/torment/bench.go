@@ -20,6 +20,8 @@ type run struct {
 	endsWithConnection bool
 	// lacksRights is true while clients may be refused for lack of rights.
 	lacksRights atomic.Bool
+	// storeFails is true while the locks may not be written: a file that was written may then stay locked until its lease ends.
+	storeFails atomic.Bool
 
 	mutex   sync.Mutex
 	strange map[string]bool  // answers that no document describes

@@ -38,6 +38,7 @@ func newCluster(settings Settings, shared *run) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{folder: folder}
+	shared.storeFails.Store(true) // whenever the leader changes
 	members, nodes, err := c.places()
 	if err != nil {
 		return nil, err

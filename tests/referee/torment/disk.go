@@ -22,9 +22,12 @@ func (t *ofServer) disk() []torment {
 }
 
 func (t *ofServer) failing(fail func(syscall.Errno), with syscall.Errno) error {
+	t.run.storeFails.Store(true)
 	fail(with)
 	t.pause(300*time.Millisecond, 2*time.Second)
 	fail(0)
+	t.pause(patience, patience) // the store is read again after a second
+	t.run.storeFails.Store(false)
 	return nil
 }
 
@@ -67,6 +70,8 @@ func (t *ofServer) fillDisk() error {
 		}
 		return t.failing(t.server.library.FailWrites, syscall.ENOSPC)
 	}
+	t.run.storeFails.Store(true)
+	defer t.run.storeFails.Store(false)
 	ballast := filepath.Join(t.server.smallDisk, "ballast")
 	file, err := os.Create(ballast)
 	if err != nil {
@@ -80,5 +85,7 @@ func (t *ofServer) fillDisk() error {
 	}
 	_ = file.Close()
 	t.pause(300*time.Millisecond, 2*time.Second)
-	return os.Remove(ballast)
+	err = os.Remove(ballast)
+	t.pause(patience, patience)
+	return err
 }

@@ -552,7 +552,12 @@ func (c *files) finish(ask history.Ask, name, path string) {
 func (c *files) write(name, path string) {
 	ask := c.ask(history.Write, "path:/"+name)
 	ask.Token, ask.Frees, ask.Value = c.owner, true, fmt.Sprintf("%s-%d", c.owner, c.random.Intn(1000000))
-	c.record(ask, func() result { return c.about("PUT", path, ask.Value) })
+	mayFail := c.storeFails.Load()
+	c.record(ask, func() result {
+		written := c.about("PUT", path, ask.Value)
+		written.answer.Kept = written.outcome == history.OK && (mayFail || c.storeFails.Load())
+		return written
+	})
 }
 
 func (c *files) read(name, path string) {

@@ -9,7 +9,7 @@ prefix ?= /usr/local
 commit ?= HEAD
 SEEDS ?= 1..100000
 
-.PHONY: help build run cluster test asan lint install package sim slow chaos referee corruption soak lock-set check bench bench-quick format clean setup browser
+.PHONY: help build run cluster test asan lint install package sim slow chaos referee corruption soak planted lock-set check bench bench-quick format clean setup browser
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -70,6 +70,11 @@ soak: build/$(preset)/build.ninja  ## clients come and go for hours, and nothing
 	@cmake --build --preset $(preset) --target holdfast
 	@cd tests/referee && go run . soak --holdfast '$(CURDIR)/build/$(preset)/holdfast' --lasts $(hours)h
 
+planted: build/$(preset)/with_tests  ## the referee must find each mistake that was planted in a server; only=renewal_falls_short for one
+	@cmake --preset $(preset) -D HOLDFAST_PLANTED_MISTAKES=ON
+	@cmake --build --preset $(preset) --target holdfast_planted
+	@cd tests/referee && go run . planted --holdfast '$(CURDIR)/build/$(preset)/bin/holdfast_planted' $(if $(only),--only $(only))
+
 lock-set: build/$(preset)/build.ninja  ## what paused clients lose with locks of Holdfast, etcd, Redis and PostgreSQL (half an hour); ARGS="--table times"
 	@tools/setup lock-set || echo "*** systems that are not installed are left out ***"
 	@cmake --build --preset $(preset) --target holdfast
@@ -103,9 +108,9 @@ build/%/with_tests: CMakePresets.json | setup
 
 # Installs what is missing for the target at hand.
 packages = build
-build test asan sim slow: packages += test
+build test asan sim slow planted: packages += test
 cluster chaos: packages += cluster
-referee corruption soak lock-set: packages += referee
+referee corruption soak planted lock-set: packages += referee
 check: packages += test check
 lint: packages = lint
 package: packages = build package

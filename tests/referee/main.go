@@ -4,6 +4,7 @@
 //	referee run --holdfast PROGRAM          clients of every door at a real server, which is tormented meanwhile; --cluster: at three
 //	referee corruption --holdfast PROGRAM   the server on files that are damaged, or that a loss of power left behind
 //	referee soak --holdfast PROGRAM         the server with clients that come and go for hours: nothing of them may stay
+//	referee planted --holdfast PROGRAM      a server in which a mistake was planted, one after the other: each must be found
 //	referee lock-set --holdfast PROGRAM     what paused clients lose with locks of several systems: docs/correctness.md
 //
 // It ends with 0 if the history is one that a lock server may have, with 1 if it is not, and with 2 if it could not be judged.
@@ -23,6 +24,7 @@ import (
 	"holdfast/tests/referee/judge"
 	"holdfast/tests/referee/lockset"
 	"holdfast/tests/referee/network"
+	"holdfast/tests/referee/planted"
 	"holdfast/tests/referee/soak"
 	"holdfast/tests/referee/torment"
 )
@@ -32,13 +34,15 @@ const isSkipped = 77
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("say what to do: judge, run, corruption, soak or lock-set"))
+		fail(fmt.Errorf("say what to do: judge, run, corruption, soak, planted or lock-set"))
 	}
 	switch os.Args[1] {
 	case "judge":
 		os.Exit(judgeFile(os.Args[2:]))
 	case "run":
 		os.Exit(runServer(os.Args[2:]))
+	case "planted":
+		os.Exit(findPlanted(os.Args[2:]))
 	case "soak":
 		os.Exit(soakServer(os.Args[2:]))
 	case "corruption":
@@ -48,7 +52,7 @@ func main() {
 	case "lock-set-client":
 		os.Exit(lockSetClient(os.Args[2:]))
 	default:
-		fail(fmt.Errorf("unknown command %q: judge, run, corruption, soak or lock-set", os.Args[1]))
+		fail(fmt.Errorf("unknown command %q: judge, run, corruption, soak, planted or lock-set", os.Args[1]))
 	}
 }
 
@@ -209,6 +213,31 @@ func soakServer(arguments []string) int {
 	}
 	_ = os.RemoveAll(folder)
 	fmt.Println("nothing of them stays")
+	return 0
+}
+
+func findPlanted(arguments []string) int {
+	flags := flag.NewFlagSet("planted", flag.ExitOnError)
+	program := flags.String("holdfast", "", "the program holdfast_planted")
+	only := flags.String("only", "", "the only mistake")
+	lasts := flags.Duration("lasts", 12*time.Second, "how long each is sought")
+	out := flags.String("out", "", "folder for the histories and pictures; a new one in the temporary folder if none is named")
+	_ = flags.Parse(arguments)
+	if *out == "" {
+		made, err := os.MkdirTemp("", "planted-")
+		if err != nil {
+			fail(err)
+		}
+		*out = made
+	}
+	missed, err := planted.Run(planted.Settings{Program: *program, Folder: *out, Only: *only, Lasts: *lasts, Out: os.Stdout})
+	if err != nil {
+		fail(err)
+	}
+	fmt.Printf("%d were not found; histories and pictures are in %s\n", len(missed), *out)
+	if len(missed) > 0 {
+		return 1
+	}
 	return 0
 }
 

@@ -36,6 +36,8 @@ type Settings struct {
 const (
 	workers = 32
 	calm    = 4 * time.Second // after this, no lease is left: they last a second
+	// A server without clients has no more than these.
+	descriptorsAtRest = 60
 )
 
 // usage is what a process has.
@@ -114,11 +116,19 @@ func Run(settings Settings) error {
 	for round := 0; round < rounds; round++ {
 		s.work(settings.Lasts/time.Duration(rounds) - calm)
 		time.Sleep(calm)
-		if !server.IsAlive() {
-			return fmt.Errorf("the server has ended by itself: %s", server.LastWords())
-		}
-		if last, err = usageOf(server.ID()); err != nil {
-			return err
+		// A slow machine may need longer to close them all.
+		for tries := 0; ; tries++ {
+			if !server.IsAlive() {
+				return fmt.Errorf("the server has ended by itself: %s", server.LastWords())
+			}
+			if last, err = usageOf(server.ID()); err != nil {
+				return err
+			}
+			isOpen := round == 0 && last.descriptors > descriptorsAtRest || round > 0 && last.isMore(first) != ""
+			if tries == 30 || !isOpen {
+				break
+			}
+			time.Sleep(time.Second)
 		}
 		if round == 0 {
 			first = last

@@ -92,7 +92,7 @@ func (s *Server) doors() []Doors { return []Doors{s.Doors} }
 
 func (s *Server) clientsPerDoor() int { return 4 }
 
-func (s *Server) patience() time.Duration { return 30 * time.Second }
+func (s *Server) patience() time.Duration { return time.Minute }
 
 func (s *Server) check() error {
 	if s.process.IsAlive() {

@@ -58,9 +58,10 @@ chaos: build/$(preset)/build.ninja  ## torment a cluster of three nodes and thre
 	@cmake --build --preset $(preset) --target holdfast
 	@python3 tests/cluster/chaos.py --holdfast build/$(preset)/holdfast --minutes $(minutes)
 
-referee: build/$(preset)/build.ninja  ## torment a server with clients at every door, and judge what they were told; minutes=10, seed=7, only=, cluster=1
-	@cmake --build --preset $(preset) --target holdfast
-	@cd tests/referee && go run . run --holdfast '$(CURDIR)/build/$(preset)/holdfast' --lasts $(minutes)m $(if $(cluster),--cluster) $(if $(seed),--seed $(seed)) $(if $(only),--only '$(only)')
+referee: build/$(preset)/with_tests  ## torment a server with clients at every door, and judge what they were told; minutes=10, seed=7, only=, cluster=1
+	@cmake --build --preset $(preset) --target holdfast referee_cpp_recorder
+	@cd tests/referee && go run . run --holdfast '$(CURDIR)/build/$(preset)/holdfast' \
+	    --cpp-recorder '$(CURDIR)/build/$(preset)/bin/referee_cpp_recorder' --lasts $(minutes)m $(if $(cluster),--cluster) $(if $(seed),--seed $(seed)) $(if $(only),--only '$(only)')
 
 corruption: build/$(preset)/build.ninja  ## start the server on damaged files, and on what lost power leaves behind; cases=10000, seed=1
 	@cmake --build --preset $(preset) --target holdfast
@@ -108,7 +109,7 @@ build/%/with_tests: CMakePresets.json | setup
 
 # Installs what is missing for the target at hand.
 packages = build
-build test asan sim slow planted: packages += test
+build test asan sim slow planted referee: packages += test
 cluster chaos: packages += cluster
 referee corruption soak planted lock-set: packages += referee
 check: packages += test check

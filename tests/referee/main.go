@@ -103,6 +103,7 @@ func runServer(arguments []string) int {
 	flags := flag.NewFlagSet("run", flag.ExitOnError)
 	program := flags.String("holdfast", "", "the server's program")
 	folder := flags.String("out", "", "folder for the history, the log and pictures; a new one in the temporary folder if none is named")
+	cpp := flags.String("cpp-recorder", "", "the program referee_cpp_recorder, a client of the SDK for C++")
 	isCluster := flags.Bool("cluster", false, "three nodes and three members of etcd, instead of one server")
 	seed := flags.Int64("seed", 0, "decides what goes wrong; 0: by chance")
 	lasts := flags.Duration("lasts", 30*time.Second, "how long everything goes wrong; longer until each torment had its turn")
@@ -136,12 +137,15 @@ func runServer(arguments []string) int {
 		fail(err)
 	}
 	fmt.Printf("referee, seed %d, %s: ", *seed, *lasts)
-	outcome, err := torment.Run(torment.Settings{Program: *program, Cluster: *isCluster, Folder: *folder, Seed: *seed, Lasts: *lasts, Only: *only, Some: *some, Calm: *calm,
+	outcome, err := torment.Run(torment.Settings{Program: *program, CppRecorder: *cpp, Cluster: *isCluster, Folder: *folder, Seed: *seed, Lasts: *lasts, Only: *only, Some: *some, Calm: *calm,
 		Out: os.Stdout})
 	if err != nil {
 		fmt.Printf("*** the run failed: %v; everything is in %s ***\n", err, *folder)
 	}
 	repeat := fmt.Sprintf("again: referee run --holdfast %s --seed %d --lasts %s --budget %d", *program, *seed, *lasts, *budget)
+	if *cpp != "" {
+		repeat += " --cpp-recorder " + *cpp
+	}
 	if *isCluster {
 		repeat += " --cluster"
 	}

@@ -41,7 +41,7 @@ func recordersFolder() (string, error) {
 }
 
 // sdks are the commands of the recorders that can run here. What is missing is said.
-func sdks(build string, out io.Writer) map[string][]string {
+func sdks(build, cpp string, out io.Writer) map[string][]string {
 	folder, err := recordersFolder()
 	if err != nil {
 		fmt.Fprintf(out, "*** no SDK takes part: %v ***\n", err)
@@ -49,6 +49,11 @@ func sdks(build string, out io.Writer) map[string][]string {
 	}
 	clients := filepath.Join(folder, "..", "..", "..", "clients")
 	commands := map[string][]string{}
+	if cpp != "" {
+		commands["cpp"] = []string{cpp}
+	} else {
+		fmt.Fprintln(out, "*** the SDK for C++ takes no part: its recorder is not named ***")
+	}
 	if python, err := exec.LookPath("python3"); err != nil {
 		fmt.Fprintf(out, "*** the SDKs for Python take no part: %v ***\n", err)
 	} else {

@@ -18,15 +18,16 @@ import (
 
 // Settings of a run.
 type Settings struct {
-	Program string        // the server
-	Cluster bool          // three nodes and three members of etcd, instead of one server
-	Folder  string        // for everything that is written; empty
-	Seed    int64         // decides what goes wrong and what clients do, but not the machine's own order
-	Lasts   time.Duration // of the torments; longer if not each of them had its turn by then
-	Only    string        // the only torments, with a semicolon between their names; empty: all of them, then any at random
-	Some    int           // only so many of them, chosen by the seed; 0: all
-	Calm    bool          // nothing goes wrong
-	Out     io.Writer     // what happens, for people
+	Program     string        // the server
+	CppRecorder string        // the recorder of the SDK for C++; empty: there is none
+	Cluster     bool          // three nodes and three members of etcd, instead of one server
+	Folder      string        // for everything that is written; empty
+	Seed        int64         // decides what goes wrong and what clients do, but not the machine's own order
+	Lasts       time.Duration // of the torments; longer if not each of them had its turn by then
+	Only        string        // the only torments, with a semicolon between their names; empty: all of them, then any at random
+	Some        int           // only so many of them, chosen by the seed; 0: all
+	Calm        bool          // nothing goes wrong
+	Out         io.Writer     // what happens, for people
 }
 
 // Outcome of a run.
@@ -114,7 +115,7 @@ func torture(settings Settings, shared *run, tormented target) error {
 	var group sync.WaitGroup
 	b := &bench{run: shared, random: random}
 	defer b.close()
-	commands := sdks(settings.Folder, settings.Out)
+	commands := sdks(settings.Folder, settings.CppRecorder, settings.Out)
 	for _, doors := range tormented.doors() {
 		through, err := b.addProxies(doors)
 		if err != nil {

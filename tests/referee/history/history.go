@@ -77,6 +77,9 @@ type Ask struct {
 	Frees bool `json:"frees,omitempty"`
 }
 
+// NoRevision is the revision of an answer that says that there is no value.
+const NoRevision = -1
+
 // Answer is what the client was told.
 type Answer struct {
 	Granted  string   `json:"granted_token,omitempty"`

@@ -286,6 +286,9 @@ func (l *Locks) isSeen(s *lockState, held *lease, op *history.Operation) *lockSt
 	if op.Holder != "" && op.Holder != held.owner {
 		return nil
 	}
+	if op.Revision == history.NoRevision && held.revision != 0 {
+		return nil
+	}
 	if op.Revision > 0 && (op.Revision != held.revision || op.Content != held.value) {
 		return nil
 	}

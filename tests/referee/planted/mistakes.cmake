@@ -35,9 +35,6 @@ holdfast_mistake(core/lock_table_acquire.cc
     "lease.expires_at = add_saturating(now_, lease.ttl);"
     "lease.expires_at = add_saturating(now_, holdfast_planted(\"grant_falls_short\") ? lease.ttl / 4 : lease.ttl);"
 
-    "restart_lease(holder, add_saturating(now_, request.ttl), terms);"
-    "if (!holdfast_planted(\"asking_again_renews_nothing\")) restart_lease(holder, add_saturating(now_, request.ttl), terms);"
-
     "return !conflicts(mode, leases_[resource.holders.first].mode);"
     "if (holdfast_planted(\"exclusive_joins_shared\")) return leases_[resource.holders.first].mode == Mode::shared;
     if (holdfast_planted(\"shared_excludes_shared\")) return false;
@@ -70,20 +67,14 @@ holdfast_mistake(core/lock_table_set_queue.cc
 
 holdfast_mistake(core/lock_table_restore.cc
     "std::max(request.remaining, Duration{1})"
-    "holdfast_planted(\"restored_lease_cut_short\") ? Duration{1} : std::max(request.remaining, Duration{1})"
-
-    "if (request.revision > 0) lease.notes.set_value(request.value, request.revision);"
-    "if (request.revision > 0 && !holdfast_planted(\"value_forgotten_by_a_restart\")) lease.notes.set_value(request.value, request.revision);")
+    "holdfast_planted(\"restored_lease_cut_short\") ? Duration{1} : std::max(request.remaining, Duration{1})")
 
 holdfast_mistake(service/books/fence.cc
     "if (number < mark.highest) return answer(Kind::stale, mark);"
     "if (number < mark.highest) return answer(holdfast_planted(\"stale_fence_accepted\") ? Kind::accepted : Kind::stale, mark);"
 
     "if (number > mark.highest) set("
-    "if (number > mark.highest && (mark.highest == 0 || !holdfast_planted(\"fence_not_raised\"))) set("
-
-    "marks_[mark.resource] = {.highest = mark.highest};"
-    "if (!holdfast_planted(\"fences_forgotten_by_a_restart\")) marks_[mark.resource] = {.highest = mark.highest};")
+    "if (number > mark.highest && (mark.highest == 0 || !holdfast_planted(\"fence_not_raised\"))) set(")
 
 holdfast_mistake(service/lock_service.cc
     "const CommitNumber commit = pipeline_.rests_on(statement_, response_.outcome);"
@@ -102,7 +93,3 @@ holdfast_mistake(service/commit_effect.cc
 
     "ends_.push_back(&change);\n    if (change.kind"
     "if (!holdfast_planted(\"end_not_written\")) ends_.push_back(&change);\n    if (change.kind")
-
-holdfast_mistake(service/commit_pipeline.cc
-    "must_be_committed = fence > reserving_fence_;"
-    "must_be_committed = !holdfast_planted(\"number_not_reserved\") && fence > reserving_fence_;")

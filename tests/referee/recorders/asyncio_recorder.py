@@ -12,11 +12,11 @@ from holdfast import aio
 
 async def cycle(client, lines, chance):
     name, shared, wait = lines.name(chance), chance.random() < 0.25, chance.choice([0, 0.5, 2])
-    operation = lines.invoke("acquire", name, ttl_ms=int(TTL * 1000), wait_ms=int(wait * 1000), shared=shared)
+    operation = lines.invoke("acquire", name, ttl_ms=int(TTL * 1000), wait_ms=max(int(wait * 1000), 1), shared=shared)
     try:
         guard = await client.lock(name, ttl=TTL, wait=wait, shared=shared).acquire()
     except holdfast.LockHeld as held:
-        lines.end(operation, "refused", holder=held.holder or "")
+        lines.refuse(operation, wait, held.holder or "")
         return
     except holdfast.HoldfastError as error:
         lines.end(operation, "unknown", text=str(error))

@@ -61,6 +61,9 @@ func lost(err error) result {
 type scoped struct{ web }
 
 func (c *scoped) cycle() {
+	if c.chance(30) {
+		c.lookAtElection(c.name("n"))
+	}
 	ask, body := c.wish()
 	asked := time.Duration(ask.WaitMs) * time.Millisecond
 	var granted result
@@ -198,6 +201,7 @@ func (c *scoped) lookOrUse(about history.Ask, number uint64) bool {
 
 func (c *scoped) setValue(about history.Ask) bool {
 	about.Kind, about.Value = history.SetValue, fmt.Sprintf("%s-%d", c.owner, 2+c.random.Intn(4))
+	defer c.lookAtElection(about.Scopes[0])
 	return c.record(about, func() result {
 		answer, fields, err := c.send("PUT", "/v1/leases/"+about.Token+"/value", map[string]any{"value": about.Value}, 0)
 		if err != nil {
@@ -212,7 +216,7 @@ func (c *scoped) setValue(about history.Ask) bool {
 
 // passFence shows the number of the lease to one of a few resources of this moment.
 func (c *scoped) passFence(number uint64) {
-	ask := c.ask(history.PassFence, c.name("fence"))
+	ask := c.ask(history.PassFence, c.fence())
 	ask.Fence = number
 	c.record(ask, func() result {
 		answer, fields, err := c.send("POST", "/v1/fence/"+ask.Scopes[0], map[string]any{"fencing_token": number}, 0)
@@ -253,8 +257,12 @@ func (c *scoped) lookAtElection(scope string) {
 		if leader == "" {
 			return failed // nobody leads during a grace, too: says less than a look at the lock
 		}
-		return ok(history.Answer{Holder: holder(leader), Number: numberOf(fields, "fencing_token"),
-			Revision: int(numberOf(fields, "revision")), Content: textOf(fields, "value")})
+		revision := int(numberOf(fields, "revision"))
+		if revision == 0 {
+			revision = history.NoRevision
+		}
+		return ok(history.Answer{Holder: holder(leader), Number: numberOf(fields, "fencing_token"), Revision: revision,
+			Content: textOf(fields, "value")})
 	})
 }
 

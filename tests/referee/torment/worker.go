@@ -75,6 +75,11 @@ func (w *worker) name(kind string) string {
 	return fmt.Sprintf("%s%d-%d", kind, now, w.random.Intn(names))
 }
 
+// fence is the name of a resource, which is used for longer than that of a lock: across restarts.
+func (w *worker) fence() string {
+	return fmt.Sprintf("fence%d-%d", int(time.Since(w.start)/generation)/4, w.random.Intn(names))
+}
+
 // file is the number of a file of this moment.
 func (w *worker) file() int { return int(time.Since(w.start)/generation)*10 + w.random.Intn(names) }
 

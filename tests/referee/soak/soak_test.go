@@ -14,7 +14,7 @@ func TestWhatIsTooMuchIsNamed(t *testing.T) {
 		{usage{41_000, 20, 5}, ""},
 		{usage{41_000, 30, 5}, "descriptors"},
 		{usage{41_000, 20, 6}, "threads"},
-		{usage{90_000, 20, 5}, "memory"},
+		{usage{120_000, 20, 5}, "memory"},
 	} {
 		if what := one.last.isMore(first); what != one.what {
 			t.Errorf("%s: %q instead of %q", one.last, what, one.what)

@@ -15,18 +15,18 @@ holdfast_mistake(core/lock_table_end.cc
     "end_lease(lead(holder), is_held ? EventKind::released : EventKind::grace_ended,"
     "if (!holdfast_planted(\"release_by_name_forgotten\")) end_lease(lead(holder), is_held ? EventKind::released : EventKind::grace_ended,"
 
-    "end_lease(holder, is_held ? EventKind::released : EventKind::grace_ended, Cause::force);"
-    "if (!holdfast_planted(\"force_does_nothing\")) end_lease(holder, is_held ? EventKind::released : EventKind::grace_ended, Cause::force);"
+    "if (!is_meant || is_over(leases_[lease])) {"
+    "if (!is_meant || is_over(leases_[lease]) || holdfast_planted(\"force_passes_leases_over\")) {"
 
     "if (lease.state == LeaseState::held && lease.grace > Duration::zero()) {"
     "if (lease.state == LeaseState::held && lease.grace > Duration::zero() && !holdfast_planted(\"no_grace\")) {"
 
-    "} else if (has_room_for(resource, next.mode)) {"
-    "} else if (holdfast_planted(\"granted_while_held\") || has_room_for(resource, next.mode)) {"
+    "is_to_end(next) || has_room_for(resource, next.mode);"
+    "is_to_end(next) || holdfast_planted(\"granted_while_held\") || has_room_for(resource, next.mode);"
 
-    "grant_waiter(resource.waiters.first);"
+    "grant_waiter(next_slot);"
     "grant_waiter(holdfast_planted(\"queue_served_from_its_end\") && !waiters_[resource.waiters.last].is_of_set()
-                         ? resource.waiters.last : resource.waiters.first);"
+                             ? resource.waiters.last : next_slot);"
 
     "if (blocker != no_slot) {"
     "if (blocker != no_slot && !holdfast_planted(\"range_granted_while_held\")) {")

@@ -37,7 +37,7 @@ var Mistakes = []Mistake{
 	{"value_without_revision", "", 2, false},
 	{"release_forgotten", "", 2, false},
 	{"release_by_name_forgotten", "", 2, false},
-	{"force_does_nothing", "", 2, false},
+	{"force_passes_leases_over", "", 2, false},
 	{"no_grace", "", 2, true},
 	{"granted_while_held", "", 2, false},
 	{"queue_served_from_its_end", "", 2, false},

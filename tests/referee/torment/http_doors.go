@@ -40,6 +40,9 @@ func (w *web) strangeAnswer(path string, answer *httpAnswer) result {
 	if answer.status == 503 && strings.Contains(string(answer.body), "(it may have been done)") {
 		return unknown
 	}
+	if answer.mayBeDone() {
+		return unknown
+	}
 	if answer.status == 503 || answer.status == 507 {
 		return failed // busy, stopping, at a limit, or its disk is full or has failed: nothing was done
 	}
@@ -333,6 +336,8 @@ func (c *lockserver) acquire(name string, body map[string]any, wait time.Duratio
 	}
 	reason := textOf(fields, "reason")
 	switch {
+	case answer.mayBeDone():
+		return unknown
 	case answer.status == 200:
 		return ok(history.Answer{Granted: textOf(fields, "lease_id"), Number: numberOf(fields, "fencing_token")})
 	case reason == "HELD" || reason == "WAIT_TIMED_OUT":
@@ -366,6 +371,8 @@ func (c *lockserver) proven(path string, body map[string]any, done string) resul
 	}
 	reason := textOf(fields, "reason")
 	switch {
+	case answer.mayBeDone():
+		return unknown
 	case fields[done] == true:
 		return ok(history.Answer{})
 	case reason == "NOT_OWNER" || reason == "NOT_OWNER_OR_EXPIRED":

@@ -120,7 +120,9 @@ func (c *dflockd) acquire(command, key, argument string, waitMs int64) result {
 		return ok(history.Answer{Granted: words[1], Number: number})
 	case answer == "timeout":
 		return refused(history.Answer{})
-	case answer == "error_draining" || answer == "error_max_locks" || answer == "error_max_waiters" || answer == "error",
+	case answer == "error":
+		return unknown // the store has failed, and the protocol has no word for what may have been done
+	case answer == "error_draining" || answer == "error_max_locks" || answer == "error_max_waiters",
 		strings.HasPrefix(answer, "error_denied") && c.lacksRights.Load():
 		return result{history.Failed, history.Answer{Text: answer}}
 	}
@@ -244,11 +246,18 @@ func (c *redisClient) acquire(words []string, waitMs int64) result {
 	case int64:
 		return ok(history.Answer{Number: uint64(typed)})
 	case redisError:
-		return result{history.Failed, history.Answer{Text: string(typed)}}
+		return failedOrUnknown(typed)
 	case error:
 		return lost(typed)
 	}
 	return c.strangeAnswer(c.door, fmt.Sprint(words[0], ": ", reply))
+}
+
+func failedOrUnknown(said redisError) result {
+	if strings.Contains(string(said), doubt) {
+		return unknown
+	}
+	return result{history.Failed, history.Answer{Text: string(said)}}
 }
 
 func (c *redisClient) script(text, key string, arguments ...string) result {
@@ -263,7 +272,7 @@ func (c *redisClient) script(text, key string, arguments ...string) result {
 		}
 		return refused(history.Answer{})
 	case redisError:
-		return result{history.Failed, history.Answer{Text: string(typed)}}
+		return failedOrUnknown(typed)
 	case error:
 		return lost(typed)
 	}

@@ -260,7 +260,7 @@ func endByForce(shared *run, address string, random *rand.Rand) {
 				return ok(history.Answer{})
 			case answer.status == 200:
 				return refused(history.Answer{})
-			case textOf(fields, "reason") == "BUSY_RETRY":
+			case textOf(fields, "reason") == "BUSY_RETRY" && !answer.mayBeDone():
 				return failed
 			}
 			return admin.strangeAnswer("force", answer)

@@ -3,11 +3,13 @@
 preset ?= release
 rounds ?= 25
 minutes ?= 10
+cases ?= 10000
+hours ?= 8
 prefix ?= /usr/local
 commit ?= HEAD
 SEEDS ?= 1..100000
 
-.PHONY: help build run cluster test asan lint install package sim slow chaos referee lock-set check bench bench-quick format clean setup browser
+.PHONY: help build run cluster test asan lint install package sim slow chaos referee corruption soak planted lock-set check bench bench-quick format clean setup browser
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -56,9 +58,23 @@ chaos: build/$(preset)/build.ninja  ## torment a cluster of three nodes and thre
 	@cmake --build --preset $(preset) --target holdfast
 	@python3 tests/cluster/chaos.py --holdfast build/$(preset)/holdfast --minutes $(minutes)
 
-referee: build/$(preset)/build.ninja  ## torment one server with clients at every door, and judge what they were told; minutes=10, seed=7
+referee: build/$(preset)/with_tests  ## torment a server with clients at every door, and judge what they were told; minutes=10, seed=7, only=, cluster=1
+	@cmake --build --preset $(preset) --target holdfast referee_cpp_recorder
+	@cd tests/referee && go run . run --holdfast '$(CURDIR)/build/$(preset)/holdfast' \
+	    --cpp-recorder '$(CURDIR)/build/$(preset)/bin/referee_cpp_recorder' --lasts $(minutes)m $(if $(cluster),--cluster) $(if $(seed),--seed $(seed)) $(if $(only),--only '$(only)')
+
+corruption: build/$(preset)/build.ninja  ## start the server on damaged files, and on what lost power leaves behind; cases=10000, seed=1
 	@cmake --build --preset $(preset) --target holdfast
-	@cd tests/referee && go run . run --holdfast '$(CURDIR)/build/$(preset)/holdfast' --lasts $(minutes)m $(if $(seed),--seed $(seed))
+	@cd tests/referee && go run . corruption --holdfast '$(CURDIR)/build/$(preset)/holdfast' --cases $(cases) $(if $(seed),--seed $(seed))
+
+soak: build/$(preset)/build.ninja  ## clients come and go for hours, and nothing of them may stay in the server; hours=8
+	@cmake --build --preset $(preset) --target holdfast
+	@cd tests/referee && go run . soak --holdfast '$(CURDIR)/build/$(preset)/holdfast' --lasts $(hours)h
+
+planted: build/$(preset)/with_tests  ## the referee must find each mistake that was planted in a server; only=renewal_falls_short for one
+	@cmake --preset $(preset) -D HOLDFAST_PLANTED_MISTAKES=ON
+	@cmake --build --preset $(preset) --target holdfast_planted
+	@cd tests/referee && go run . planted --holdfast '$(CURDIR)/build/$(preset)/bin/holdfast_planted' $(if $(only),--only $(only))
 
 lock-set: build/$(preset)/build.ninja  ## what paused clients lose with locks of Holdfast, etcd, Redis and PostgreSQL (half an hour); ARGS="--table times"
 	@tools/setup lock-set || echo "*** systems that are not installed are left out ***"
@@ -93,9 +109,9 @@ build/%/with_tests: CMakePresets.json | setup
 
 # Installs what is missing for the target at hand.
 packages = build
-build test asan sim slow: packages += test
+build test asan sim slow planted referee: packages += test
 cluster chaos: packages += cluster
-referee lock-set: packages += referee
+referee corruption soak planted lock-set: packages += referee
 check: packages += test check
 lint: packages = lint
 package: packages = build package

@@ -1,7 +1,10 @@
 // referee judges what clients of a lock server were told. docs/referee.md explains it.
 //
 //	referee judge history.jsonl             a history that was recorded before, by any program
-//	referee run --holdfast PROGRAM          clients of every door at a real server, which is tormented meanwhile
+//	referee run --holdfast PROGRAM          clients of every door at a real server, which is tormented meanwhile; --cluster: at three
+//	referee corruption --holdfast PROGRAM   the server on files that are damaged, or that a loss of power left behind
+//	referee soak --holdfast PROGRAM         the server with clients that come and go for hours: nothing of them may stay
+//	referee planted --holdfast PROGRAM      a server in which a mistake was planted, one after the other: each must be found
 //	referee lock-set --holdfast PROGRAM     what paused clients lose with locks of several systems: docs/correctness.md
 //
 // It ends with 0 if the history is one that a lock server may have, with 1 if it is not, and with 2 if it could not be judged.
@@ -11,31 +14,45 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
 
+	"holdfast/tests/referee/corruption"
 	"holdfast/tests/referee/history"
 	"holdfast/tests/referee/judge"
 	"holdfast/tests/referee/lockset"
+	"holdfast/tests/referee/network"
+	"holdfast/tests/referee/planted"
+	"holdfast/tests/referee/soak"
 	"holdfast/tests/referee/torment"
 )
 
+// isSkipped is how the program ends if something is missing here that the test needs.
+const isSkipped = 77
+
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("say what to do: judge, run or lock-set"))
+		fail(fmt.Errorf("say what to do: judge, run, corruption, soak, planted or lock-set"))
 	}
 	switch os.Args[1] {
 	case "judge":
 		os.Exit(judgeFile(os.Args[2:]))
 	case "run":
 		os.Exit(runServer(os.Args[2:]))
+	case "planted":
+		os.Exit(findPlanted(os.Args[2:]))
+	case "soak":
+		os.Exit(soakServer(os.Args[2:]))
+	case "corruption":
+		os.Exit(corrupt(os.Args[2:]))
 	case "lock-set":
 		os.Exit(lockSet(os.Args[2:]))
 	case "lock-set-client":
 		os.Exit(lockSetClient(os.Args[2:]))
 	default:
-		fail(fmt.Errorf("unknown command %q: judge, run or lock-set", os.Args[1]))
+		fail(fmt.Errorf("unknown command %q: judge, run, corruption, soak, planted or lock-set", os.Args[1]))
 	}
 }
 
@@ -86,12 +103,26 @@ func runServer(arguments []string) int {
 	flags := flag.NewFlagSet("run", flag.ExitOnError)
 	program := flags.String("holdfast", "", "the server's program")
 	folder := flags.String("out", "", "folder for the history, the log and pictures; a new one in the temporary folder if none is named")
+	cpp := flags.String("cpp-recorder", "", "the program referee_cpp_recorder, a client of the SDK for C++")
+	isCluster := flags.Bool("cluster", false, "three nodes and three members of etcd, instead of one server")
 	seed := flags.Int64("seed", 0, "decides what goes wrong; 0: by chance")
-	lasts := flags.Duration("lasts", 30*time.Second, "how long everything goes wrong")
-	only := flags.String("only", "", "the only torment")
+	lasts := flags.Duration("lasts", 30*time.Second, "how long everything goes wrong; longer until each torment had its turn")
+	only := flags.String("only", "", "the only torments, with a semicolon between their names")
+	some := flags.Int("some", 0, "only so many torments, chosen by the seed; 0: all")
 	calm := flags.Bool("calm", false, "nothing goes wrong")
 	budget := flags.Int("budget", judge.DefaultBudget, "how many states to look at for one lock before giving up")
 	_ = flags.Parse(arguments)
+	if _, err := exec.LookPath("etcd"); *isCluster && err != nil {
+		fmt.Println("*** SKIPPED: there is no etcd here (apt-get install etcd-server): the cluster is not tested ***")
+		return isSkipped
+	}
+	if *isCluster && !network.IsInside() {
+		code, err := network.Again()
+		if err == nil {
+			return code
+		}
+		fmt.Printf("*** all is on loopback, and no link is lost: networks of our own are not permitted here: %v ***\n", err)
+	}
 	if *seed == 0 {
 		*seed = time.Now().UnixNano()%1_000_000 + 1
 	}
@@ -105,13 +136,28 @@ func runServer(arguments []string) int {
 	} else if err := os.MkdirAll(*folder, 0o777); err != nil {
 		fail(err)
 	}
-	fmt.Printf("referee, seed %d, %s\n", *seed, *lasts)
-	outcome, err := torment.Run(torment.Settings{Program: *program, Folder: *folder, Seed: *seed, Lasts: *lasts, Only: *only, Calm: *calm,
+	fmt.Printf("referee, seed %d, %s: ", *seed, *lasts)
+	outcome, err := torment.Run(torment.Settings{Program: *program, CppRecorder: *cpp, Cluster: *isCluster, Folder: *folder, Seed: *seed, Lasts: *lasts, Only: *only, Some: *some, Calm: *calm,
 		Out: os.Stdout})
 	if err != nil {
 		fmt.Printf("*** the run failed: %v; everything is in %s ***\n", err, *folder)
 	}
-	repeat := fmt.Sprintf("again: referee run --holdfast %s --seed %d --lasts %s", *program, *seed, *lasts)
+	repeat := fmt.Sprintf("again: referee run --holdfast %s --seed %d --lasts %s --budget %d", *program, *seed, *lasts, *budget)
+	if *cpp != "" {
+		repeat += " --cpp-recorder " + *cpp
+	}
+	if *isCluster {
+		repeat += " --cluster"
+	}
+	if *only != "" {
+		repeat += fmt.Sprintf(" --only %q", *only)
+	}
+	if *some > 0 {
+		repeat += fmt.Sprintf(" --some %d", *some)
+	}
+	if *calm {
+		repeat += " --calm"
+	}
 	if outcome == nil {
 		return 1
 	}
@@ -126,6 +172,77 @@ func runServer(arguments []string) int {
 		_ = os.RemoveAll(*folder)
 	}
 	return verdict
+}
+
+func corrupt(arguments []string) int {
+	flags := flag.NewFlagSet("corruption", flag.ExitOnError)
+	program := flags.String("holdfast", "", "the server's program")
+	seed := flags.Int64("seed", 1, "decides what is damaged")
+	cases := flags.Int("cases", 200, "how many")
+	_ = flags.Parse(arguments)
+	folder, err := os.MkdirTemp("", "corruption-")
+	if err != nil {
+		fail(err)
+	}
+	began := time.Now()
+	faults, err := corruption.Run(corruption.Settings{Program: *program, Folder: folder, Seed: *seed, Cases: *cases, Out: os.Stdout})
+	if err != nil {
+		fail(fmt.Errorf("%w; everything is in %s", err, folder))
+	}
+	for _, fault := range faults {
+		fmt.Println(fault)
+	}
+	fmt.Printf("%d cases in %s: %d not allowed\n", *cases, time.Since(began).Round(time.Second), len(faults))
+	if len(faults) > 0 {
+		fmt.Printf("again: referee corruption --holdfast %s --seed %d --cases %d; everything is in %s\n", *program, *seed, *cases, folder)
+		return 1
+	}
+	_ = os.RemoveAll(folder)
+	return 0
+}
+
+func soakServer(arguments []string) int {
+	flags := flag.NewFlagSet("soak", flag.ExitOnError)
+	program := flags.String("holdfast", "", "the server's program")
+	lasts := flags.Duration("lasts", time.Minute, "how long clients come and go")
+	connections := flags.Int("connections", 10_000, "how many are open at once, beside those at work")
+	_ = flags.Parse(arguments)
+	folder, err := os.MkdirTemp("", "soak-")
+	if err != nil {
+		fail(err)
+	}
+	if err := soak.Run(soak.Settings{Program: *program, Folder: folder, Lasts: *lasts, Connections: *connections, Out: os.Stdout}); err != nil {
+		fmt.Printf("*** something stays: %v; the log is in %s ***\n", err, folder)
+		return 1
+	}
+	_ = os.RemoveAll(folder)
+	fmt.Println("nothing of them stays")
+	return 0
+}
+
+func findPlanted(arguments []string) int {
+	flags := flag.NewFlagSet("planted", flag.ExitOnError)
+	program := flags.String("holdfast", "", "the program holdfast_planted")
+	only := flags.String("only", "", "the only mistake")
+	lasts := flags.Duration("lasts", 12*time.Second, "how long each is sought")
+	out := flags.String("out", "", "folder for the histories and pictures; a new one in the temporary folder if none is named")
+	_ = flags.Parse(arguments)
+	if *out == "" {
+		made, err := os.MkdirTemp("", "planted-")
+		if err != nil {
+			fail(err)
+		}
+		*out = made
+	}
+	missed, err := planted.Run(planted.Settings{Program: *program, Folder: *out, Only: *only, Lasts: *lasts, Out: os.Stdout})
+	if err != nil {
+		fail(err)
+	}
+	fmt.Printf("%d were not found; histories and pictures are in %s\n", len(missed), *out)
+	if len(missed) > 0 {
+		return 1
+	}
+	return 0
 }
 
 func lockSet(arguments []string) int {

@@ -28,6 +28,9 @@ struct RecordHeader {
 static_assert(sizeof(RecordHeader) == 40);
 constexpr std::size_t checked_bytes = offsetof(RecordHeader, checksum);
 
+// Disks write this much or nothing. What is damaged may have moved the records behind it by sectors.
+constexpr std::size_t sector_bytes = 512;
+
 constexpr char record_magic[] = {'h', 'f', 'j', 'o', 'u', 'r', 'n', 'l'};
 
 constexpr std::size_t whole_blocks(std::size_t bytes) {
@@ -59,6 +62,15 @@ std::optional<Record> record_at(std::string_view bytes) {
     record.entry = bytes.substr(sizeof(RecordHeader), record.header.entry_bytes);
     record.bytes = std::min(whole_blocks(size), bytes.size());
     return record;
+}
+
+// Whether these may be the first bytes of a record of this database: much cheaper than record_at(), and
+// no client knows that number, so what a client has written into an entry is not looked at further.
+bool names_database(std::string_view bytes, std::uint64_t database) {
+    RecordHeader header{};
+    if (bytes.size() < sizeof(RecordHeader)) return false;
+    std::memcpy(&header, bytes.data(), sizeof(RecordHeader));
+    return header.name.database == database;
 }
 
 base::Result<void> make_name_durable(const std::string& path) {
@@ -191,6 +203,7 @@ base::Result<std::vector<std::string_view>> find_entries(std::string_view bytes,
                                                          const JournalName& name, JournalUse use) {
     std::vector<std::string_view> entries;
     std::size_t at = 0;
+    std::size_t behind = 0;  // where a record may be that has moved
     for (;;) {
         const auto record = record_at(bytes.substr(at));
         if (!record) break;
@@ -199,12 +212,14 @@ base::Result<std::vector<std::string_view>> find_entries(std::string_view bytes,
         }
         if (record->header.name != name || record->header.index != entries.size()) break;
         entries.push_back(record->entry);
+        behind = at + sector_bytes;
         at += record->bytes;
     }
     if (use == JournalUse::of_running_server) return entries;
-    for (; at < bytes.size(); at += std::min(JournalFile::block_bytes, bytes.size() - at)) {
-        const auto record = record_at(bytes.substr(at));
-        if (!record || record->header.name.database != name.database) continue;
+    for (; behind < bytes.size(); behind += sector_bytes) {
+        if (!names_database(bytes.substr(behind), name.database)) continue;
+        const auto record = record_at(bytes.substr(behind));
+        if (!record) continue;
         if (record->header.name.generation > name.generation) {
             return base::fail("it is newer than its database, which was replaced or lost changes");
         }

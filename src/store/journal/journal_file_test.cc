@@ -132,6 +132,25 @@ TEST_F(JournalFileTest, DamageBeforeTheLastRecordIsNoticed) {
     EXPECT_THAT(found_in(whole.substr(block)), ElementsAre(HasSubstr("record 0 cannot be read")));
 }
 
+// A sector, or several, that is there twice or not at all.
+TEST_F(JournalFileTest, RecordsThatHaveMovedAreNoticed) {
+    append("one");
+    append("two");
+    append("three");
+    const std::string whole = bytes();
+    for (std::size_t at = 0; at < 2 * block; at += 512) {
+        for (const std::size_t size : {std::size_t{512}, 3 * std::size_t{512}}) {
+            std::string damaged = whole;
+            damaged.insert(at, whole.substr(at, size));
+            EXPECT_THAT(found_in(damaged), ElementsAre(HasSubstr("refused: it is damaged"))) << at;
+            if (at + size > 2 * block) continue;  // the last record is not noticed
+            damaged = whole;
+            damaged.erase(at, size);
+            EXPECT_THAT(found_in(damaged), ElementsAre(HasSubstr("refused: it is damaged"))) << at;
+        }
+    }
+}
+
 TEST_F(JournalFileTest, TheJournalOfAnotherDatabaseIsRefused) {
     append("one");
     EXPECT_THAT(found_in(bytes(), {.database = 78, .generation = 5}),

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"holdfast/tests/referee/network"
 	"holdfast/tests/referee/process"
 )
 
@@ -25,7 +26,11 @@ type Place struct {
 	Ports []string
 	// Prefix is a command that runs another one at this place; empty: here.
 	Prefix []string
+	// Network is nil on loopback, where no link can be lost.
+	Network *network.Place
 }
+
+const portsOfMember = 2
 
 // PortsOfNode is how many ports a node needs.
 const PortsOfNode = 6
@@ -55,6 +60,8 @@ type Settings struct {
 	Members [Size]Place
 	Nodes   [Size]Place
 	Options []string // of every node
+	// Token that may read everything, and hand the lead over; empty: none is needed.
+	Token string
 	// MemberOptions of every member of etcd.
 	MemberOptions []string
 }
@@ -65,11 +72,13 @@ type Cluster struct {
 	Nodes   [Size]*Node
 	clients [Size]string // the addresses of the members for clients
 	web     http.Client
+	folder  string
+	token   string
 }
 
 // New starts nothing yet.
 func New(settings Settings, etcd string) *Cluster {
-	c := &Cluster{web: http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	c := &Cluster{folder: settings.Folder, token: settings.Token, web: http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	var peers []string
 	for i, place := range settings.Members {
 		c.clients[i] = place.address(0)
@@ -118,8 +127,8 @@ func (u *Unit) End(signal syscall.Signal) error { return u.process.End(signal) }
 // LastWords are the last lines of the log.
 func (u *Unit) LastWords() string { return u.process.LastWords() }
 
-// Host is where the process lives.
-func (u *Unit) Host() string { return u.place.Host }
+// Network is where the process lives; nil on loopback.
+func (u *Unit) Network() *network.Place { return u.place.Network }
 
 // StartMembers returns when etcd serves.
 func (c *Cluster) StartMembers() error {
@@ -225,7 +234,14 @@ func (c *Cluster) AskEtcd(address, path, body string, answer any) error {
 }
 
 func (c *Cluster) get(url string, answer any) error {
-	response, err := c.web.Get(url)
+	request, err := http.NewRequest(http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := c.web.Do(request)
 	return decode(response, err, answer)
 }
 

@@ -77,6 +77,9 @@ type Ask struct {
 	Frees bool `json:"frees,omitempty"`
 }
 
+// NoRevision is the revision of an answer that says that there is no value.
+const NoRevision = -1
+
 // Answer is what the client was told.
 type Answer struct {
 	Granted  string   `json:"granted_token,omitempty"`
@@ -85,6 +88,7 @@ type Answer struct {
 	Free     bool     `json:"free,omitempty"`   // nobody holds it
 	Content  string   `json:"content,omitempty"`
 	Revision int      `json:"revision,omitempty"`
+	Kept     bool     `json:"kept,omitempty"`  // of a write that frees: its lease may be there still
 	Queue    []string `json:"queue,omitempty"` // the owners that wait, the next one first
 	Text     string   `json:"text,omitempty"`  // for people
 }

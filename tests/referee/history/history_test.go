@@ -2,6 +2,8 @@ package history
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -52,5 +54,27 @@ func TestLinesThatMakeNoSenseAreRefused(t *testing.T) {
 		if _, err := Parse(strings.NewReader(text)); err == nil {
 			t.Errorf("no error for %s", text)
 		}
+	}
+}
+
+func TestTheLinesOfAnotherRecorderAreMerged(t *testing.T) {
+	recorder := NewRecorder(io.Discard)
+	own := recorder.Invoke(Ask{Kind: Acquire, Scopes: []string{"x"}})
+	at := recorder.Zero() - 1000 // before all else
+	lines := fmt.Sprintf(`{"event":"invoked","op":1,"kind":"look","scopes":["x"],"at_ns":%d}
+{"event":"ok","op":1,"holder":"ann","at_ns":%d}
+{"event":"invoked","op":2,"kind":"look","scopes":["x"],"at_ns":%d}
+`, at, at+5, at+7)
+	seen := 0
+	if err := recorder.Merge(strings.NewReader(lines), func(Line) { seen++ }); err != nil {
+		t.Fatal(err)
+	}
+	h, err := recorder.History()
+	if err != nil || len(h.Operations) != 3 || seen != 3 {
+		t.Fatalf("%v, %d operations, %d lines", err, len(h.Operations), seen)
+	}
+	first, second := h.Operations[0], h.Operations[1]
+	if first.ID == own || first.Call != -1000 || first.Return != -995 || first.Holder != "ann" || second.Outcome != Unknown {
+		t.Errorf("%+v %+v", first, second)
 	}
 }

@@ -108,6 +108,16 @@ func TestTheEndOfALease(t *testing.T) {
 0-10 ann acquire x ttl=1000 grace=500 again -> ok
 1200-1210 ann acquire x ttl=1000 grace=500 again -> ok
 2300-2310 bob acquire x ttl=1000 grace=500 again -> refused holder=ann`},
+		{"a name releases what has ended, and what came after it may have ended, too", "", `
+0-10 ann acquire x again -> ok
+20-30 admin force x -> ok
+40-50 bob acquire x ttl=1000 -> ok n=2
+1050-1060 ann release x again -> ok`},
+		{"a name releases what has ended while somebody else holds it", "search", `
+0-10 ann acquire x again -> ok
+20-30 admin force x -> ok
+40-50 bob acquire x ttl=1000 -> ok n=2
+900-910 ann release x again -> ok`},
 	})
 }
 
@@ -383,6 +393,27 @@ func TestContentThatALockProtects(t *testing.T) {
 0-? ann write path:/f value=one frees
 20-30 bob write path:/f value=two frees -> ok
 40-50 ann read path:/f -> ok content=one`},
+		{"a write without an answer is done and frees the lock, which another one acquires and reads", "", `
+0-10 ann acquire path:/f ttl=9000 again -> ok
+20-? ann write path:/f value=one frees
+40-50 bob acquire path:/f ttl=9000 again -> ok
+60-70 bob read path:/f -> ok content=one`},
+		{"a write without an answer is done before the lock is released", "", `
+0-10 ann acquire s token=ann -> ok n=1
+20-? ann write s value=one holds
+30-40 ann release s -> ok
+50-60 bob acquire s token=bob -> ok n=2
+70-80 bob read s -> ok content=one`},
+		{"a write whose lease may be there still", "", `
+0-10 ann acquire path:/f ttl=9000 again -> ok
+20-30 ann write path:/f value=one frees -> ok kept
+40-50 bob acquire path:/f ttl=9000 again -> refused holder=ann
+60-70 bob acquire path:/f ttl=9000 again -> ok
+80-90 carl acquire path:/f ttl=9000 again -> refused holder=bob`},
+		{"a lease is there after a write that frees it", "search", `
+0-10 ann acquire path:/f ttl=9000 again -> ok
+20-30 ann write path:/f value=one frees -> ok
+40-50 bob acquire path:/f ttl=9000 again -> refused holder=ann`},
 		{"a write after its lock was lost", "search", `
 0-10 ann acquire s ttl=1000 token=ann -> ok n=1
 1100-1110 bob acquire s ttl=1000 token=bob -> ok n=2

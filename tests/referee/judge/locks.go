@@ -124,6 +124,7 @@ type Locks struct {
 	least   map[int]uint64   // of a grant that was not told: the largest number that was told before it was asked for
 	named   map[string]int64 // when an owner, token or request id was named for the last time in an answer, or asked for again
 	classes map[int]string   // of grants that were not told
+	read    map[string]bool  // contents that somebody has read
 	firsts  map[string]int   // of a class whose members nobody ever names: its first operation
 }
 
@@ -138,7 +139,7 @@ func NewLocks(operations []*history.Operation) (*Locks, error) {
 		return nil, err
 	}
 	locks := &Locks{cells: cells, waiters: map[int][]string{}, least: map[int]uint64{},
-		named: map[string]int64{}, classes: map[int]string{}, firsts: map[string]int{}}
+		named: map[string]int64{}, read: map[string]bool{}, classes: map[int]string{}, firsts: map[string]int{}}
 	locks.findWaiters(operations)
 	locks.findLeast(operations)
 	locks.findNamed(operations)
@@ -166,6 +167,9 @@ func (l *Locks) findLeast(operations []*history.Operation) {
 func (l *Locks) findNamed(operations []*history.Operation) {
 	seen := map[string]bool{}
 	for _, op := range operations {
+		if op.Kind == history.Read {
+			l.read[op.Content] = true
+		}
 		if op.Holder != "" {
 			l.named["owner "+op.Holder] = later(l.named["owner "+op.Holder], op.Return)
 		}
@@ -324,12 +328,15 @@ func find(s *lockState, op *history.Operation) *lease {
 }
 
 // Helps: a grant that was never told explains a refusal, or what somebody else saw of it; a write, what was read; a value, what was
-// told of the value.
+// told of the value. A write that was read later may have been done before anything else that changed the lock.
 func (l *Locks) Helps(unknown, op *history.Operation) bool {
 	if op.Outcome == history.Failed || !l.shareACell(unknown, op) {
 		return false
 	}
 	if unknown.Kind == history.Force || unknown.Kind == history.Release {
+		return true
+	}
+	if unknown.Kind == history.Write && l.read[unknown.Value] && !l.Looks(op) {
 		return true
 	}
 	sameToken := unknown.Token != "" && unknown.Token == op.Token

@@ -223,11 +223,22 @@ func (l *Locks) release(s *lockState, op *history.Operation, now int64) []State 
 	if held != nil {
 		return []State{s.without(held)}
 	}
-	// Where a name is the proof, the last holder may release what has ended, until there is another one.
-	if op.Outcome == history.OK && op.Reentrant && len(l.on(s, l.cells.cells(op.Scopes))) == 0 {
-		return []State{s}
+	// Where a name is the proof, a release of what has ended is done while nobody holds the lock.
+	if op.Outcome != history.OK || !op.Reentrant {
+		return nil
 	}
-	return nil
+	return l.nobodyHolds(s, op, now)
+}
+
+// nobodyHolds ends the leases that may have ended; there is no such state if one of them cannot have.
+func (l *Locks) nobodyHolds(s *lockState, op *history.Operation, now int64) []State {
+	for _, held := range l.on(s, l.cells.cells(op.Scopes)) {
+		if held.until > now {
+			return nil
+		}
+		s = s.without(held)
+	}
+	return []State{s}
 }
 
 // on returns the leases on any of the cells.
@@ -257,16 +268,10 @@ func (l *Locks) force(s *lockState, op *history.Operation, now int64) []State {
 }
 
 func (l *Locks) look(s *lockState, op *history.Operation, now int64) []State {
-	leases := l.on(s, l.cells.cells(op.Scopes))
 	if op.Free {
-		for _, held := range leases {
-			if held.until > now {
-				return nil
-			}
-			s = s.without(held)
-		}
-		return []State{s}
+		return l.nobodyHolds(s, op, now)
 	}
+	leases := l.on(s, l.cells.cells(op.Scopes))
 	var states []State
 	for _, held := range leases {
 		if seen := l.isSeen(s, held, op); seen != nil {
@@ -279,6 +284,9 @@ func (l *Locks) look(s *lockState, op *history.Operation, now int64) []State {
 // isSeen returns the state in which the lease is as the answer says, or nil.
 func (l *Locks) isSeen(s *lockState, held *lease, op *history.Operation) *lockState {
 	if op.Holder != "" && op.Holder != held.owner {
+		return nil
+	}
+	if op.Revision == history.NoRevision && held.revision != 0 {
 		return nil
 	}
 	if op.Revision > 0 && (op.Revision != held.revision || op.Content != held.value) {
@@ -330,7 +338,12 @@ func (l *Locks) write(s *lockState, op *history.Operation, now int64) []State {
 			contents[cell] = op.Value
 		}
 		written := newLockState(free.leases, free.last, contents)
-		if op.Frees && held != nil {
+		switch {
+		case op.Frees && held != nil && op.Kept:
+			doubted := *held
+			doubted.until, doubted.doubted = 0, true
+			written = written.replacing(held, &doubted)
+		case op.Frees && held != nil:
 			written = written.without(held)
 		}
 		states = append(states, written)

@@ -89,6 +89,8 @@ func set(t *testing.T, op *history.Operation, key, value string) {
 		op.Number = number
 	case "holder":
 		op.Holder = value
+	case "kept":
+		op.Kept = true
 	case "free":
 		op.Free = true
 	case "content":

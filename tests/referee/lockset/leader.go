@@ -7,28 +7,7 @@ import (
 	"time"
 
 	"holdfast/tests/referee/cluster"
-	"holdfast/tests/referee/process"
 )
-
-// onLoopback are the places of a cluster that is all on this machine.
-func onLoopback() (members, nodes [cluster.Size]cluster.Place, err error) {
-	addresses, err := process.FreePorts(cluster.Size * (2 + cluster.PortsOfNode))
-	if err != nil {
-		return members, nodes, err
-	}
-	take := func(count int) cluster.Place {
-		place := cluster.Place{Host: "127.0.0.1"}
-		for _, address := range addresses[:count] {
-			place.Ports = append(place.Ports, address[len("127.0.0.1:"):])
-		}
-		addresses = addresses[count:]
-		return place
-	}
-	for i := range members {
-		members[i], nodes[i] = take(2), take(cluster.PortsOfNode)
-	}
-	return members, nodes, nil
-}
 
 // withoutService are the longest times without a grant after a kill -9 of the leader: the node that leads, or etcd's leader if the
 // system is etcd.
@@ -41,7 +20,7 @@ func withoutService(settings Settings, system string) ([]time.Duration, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, nodes, err := onLoopback()
+	members, nodes, err := cluster.OnLoopback()
 	if err != nil {
 		return nil, err
 	}

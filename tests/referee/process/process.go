@@ -22,13 +22,19 @@ type Process struct {
 }
 
 // Start starts a command whose output is appended to a file.
-func Start(command *exec.Cmd, log string) (*Process, error) {
+func Start(command *exec.Cmd, log string) (*Process, error) { return StartWith(command, nil, log) }
+
+// StartWith starts a command whose output goes to a file, and what it says of errors to another one.
+func StartWith(command *exec.Cmd, output *os.File, log string) (*Process, error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	command.Stdout, command.Stderr = file, file
+	if output != nil {
+		command.Stdout = output
+	}
 	if command.SysProcAttr == nil {
 		command.SysProcAttr = &syscall.SysProcAttr{}
 	}

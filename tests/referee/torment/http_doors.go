@@ -40,8 +40,14 @@ func (w *web) strangeAnswer(path string, answer *httpAnswer) result {
 	if answer.status == 503 && strings.Contains(string(answer.body), "(it may have been done)") {
 		return unknown
 	}
+	if answer.mayBeDone() {
+		return unknown
+	}
 	if answer.status == 503 || answer.status == 507 {
-		return failed // busy, stopping, or its disk is full or has failed: nothing was done
+		return failed // busy, stopping, at a limit, or its disk is full or has failed: nothing was done
+	}
+	if (answer.status == 401 || answer.status == 403) && w.run.lacksRights.Load() {
+		return failed
 	}
 	return w.run.strangeAnswer(w.door, fmt.Sprintf("%s: %d %s", path, answer.status, answer.body))
 }
@@ -58,6 +64,9 @@ func lost(err error) result {
 type scoped struct{ web }
 
 func (c *scoped) cycle() {
+	if c.chance(30) {
+		c.lookAtElection(c.name("n"))
+	}
 	ask, body := c.wish()
 	asked := time.Duration(ask.WaitMs) * time.Millisecond
 	var granted result
@@ -195,6 +204,7 @@ func (c *scoped) lookOrUse(about history.Ask, number uint64) bool {
 
 func (c *scoped) setValue(about history.Ask) bool {
 	about.Kind, about.Value = history.SetValue, fmt.Sprintf("%s-%d", c.owner, 2+c.random.Intn(4))
+	defer c.lookAtElection(about.Scopes[0])
 	return c.record(about, func() result {
 		answer, fields, err := c.send("PUT", "/v1/leases/"+about.Token+"/value", map[string]any{"value": about.Value}, 0)
 		if err != nil {
@@ -209,7 +219,7 @@ func (c *scoped) setValue(about history.Ask) bool {
 
 // passFence shows the number of the lease to one of a few resources of this moment.
 func (c *scoped) passFence(number uint64) {
-	ask := c.ask(history.PassFence, c.name("fence"))
+	ask := c.ask(history.PassFence, c.fence())
 	ask.Fence = number
 	c.record(ask, func() result {
 		answer, fields, err := c.send("POST", "/v1/fence/"+ask.Scopes[0], map[string]any{"fencing_token": number}, 0)
@@ -250,8 +260,12 @@ func (c *scoped) lookAtElection(scope string) {
 		if leader == "" {
 			return failed // nobody leads during a grace, too: says less than a look at the lock
 		}
-		return ok(history.Answer{Holder: holder(leader), Number: numberOf(fields, "fencing_token"),
-			Revision: int(numberOf(fields, "revision")), Content: textOf(fields, "value")})
+		revision := int(numberOf(fields, "revision"))
+		if revision == 0 {
+			revision = history.NoRevision
+		}
+		return ok(history.Answer{Holder: holder(leader), Number: numberOf(fields, "fencing_token"), Revision: revision,
+			Content: textOf(fields, "value")})
 	})
 }
 
@@ -322,6 +336,8 @@ func (c *lockserver) acquire(name string, body map[string]any, wait time.Duratio
 	}
 	reason := textOf(fields, "reason")
 	switch {
+	case answer.mayBeDone():
+		return unknown
 	case answer.status == 200:
 		return ok(history.Answer{Granted: textOf(fields, "lease_id"), Number: numberOf(fields, "fencing_token")})
 	case reason == "HELD" || reason == "WAIT_TIMED_OUT":
@@ -355,6 +371,8 @@ func (c *lockserver) proven(path string, body map[string]any, done string) resul
 	}
 	reason := textOf(fields, "reason")
 	switch {
+	case answer.mayBeDone():
+		return unknown
 	case fields[done] == true:
 		return ok(history.Answer{})
 	case reason == "NOT_OWNER" || reason == "NOT_OWNER_OR_EXPIRED":
@@ -474,6 +492,8 @@ func (c *terraform) locked(answer *httpAnswer, fields map[string]any, err error)
 			lock = inner
 		}
 		return refused(history.Answer{Holder: holder(textOf(lock, "Who"))})
+	case 500:
+		return unknown // the disk has failed
 	}
 	return c.strangeAnswer("terraform", answer)
 }
@@ -547,7 +567,12 @@ func (c *files) finish(ask history.Ask, name, path string) {
 func (c *files) write(name, path string) {
 	ask := c.ask(history.Write, "path:/"+name)
 	ask.Token, ask.Frees, ask.Value = c.owner, true, fmt.Sprintf("%s-%d", c.owner, c.random.Intn(1000000))
-	c.record(ask, func() result { return c.about("PUT", path, ask.Value) })
+	mayFail := c.storeFails.Load()
+	c.record(ask, func() result {
+		written := c.about("PUT", path, ask.Value)
+		written.answer.Kept = written.outcome == history.OK && (mayFail || c.storeFails.Load())
+		return written
+	})
 }
 
 func (c *files) read(name, path string) {
@@ -576,6 +601,10 @@ func (c *files) about(method, path string, body any) result {
 		return refused(history.Answer{Holder: holder(textOf(fields, "lockedBy"))})
 	case answer.status == 404:
 		return refused(history.Answer{})
+	case answer.status == 500:
+		return unknown // the disk has failed
+	case answer.status == 401:
+		c.session = "" // it has ended with the rights of its token
 	}
 	return c.strangeAnswer(method+" "+path, answer)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/tests/referee/history"
@@ -14,6 +15,31 @@ type dflockd struct {
 	*worker
 	address string
 	lines   *lines
+
+	mutex     sync.Mutex
+	held      *history.Ask // the release of the lease that it has
+	isDoubted bool         // the connection is about to break, and has not been made again
+}
+
+// doubt is called before the proxy breaks the connection of the client, which ends its lease. The history says so in time; the
+// client itself does not know it yet.
+func (c *dflockd) doubt() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.isDoubted = true
+	if c.held != nil && c.endsWithConnection {
+		c.recorder.Invoke(*c.held)
+		c.held = nil
+	}
+}
+
+// holds is false if the connection has been broken since it was made: then nobody knows of the lease.
+func (c *dflockd) holds(about history.Ask) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	about.Kind = history.Release
+	c.held = &about
+	return !c.isDoubted || !c.endsWithConnection
 }
 
 func (c *dflockd) close() {
@@ -25,6 +51,9 @@ func (c *dflockd) close() {
 
 func (c *dflockd) cycle() {
 	defer c.close()
+	c.mutex.Lock()
+	c.held, c.isDoubted = nil, false
+	c.mutex.Unlock()
 	connected, err := dialLines(c.address)
 	if err != nil {
 		return
@@ -35,7 +64,15 @@ func (c *dflockd) cycle() {
 	}
 	ask, prefix, argument := c.wish()
 	key := strings.TrimPrefix(ask.Scopes[0], "semaphore:")
-	granted := c.record(ask, func() result { return c.acquire(prefix+"l", key, argument, ask.WaitMs) })
+	granted := c.record(ask, func() result {
+		answered := c.acquire(prefix+"l", key, argument, ask.WaitMs)
+		about := ask
+		about.Token = answered.answer.Granted
+		if answered.outcome == history.OK && !c.holds(about) {
+			return unknown
+		}
+		return answered
+	})
 	if granted.outcome != history.OK {
 		return
 	}
@@ -83,7 +120,10 @@ func (c *dflockd) acquire(command, key, argument string, waitMs int64) result {
 		return ok(history.Answer{Granted: words[1], Number: number})
 	case answer == "timeout":
 		return refused(history.Answer{})
-	case answer == "error_draining" || answer == "error_max_locks" || answer == "error":
+	case answer == "error":
+		return unknown // the store has failed, and the protocol has no word for what may have been done
+	case answer == "error_draining" || answer == "error_max_locks" || answer == "error_max_waiters",
+		strings.HasPrefix(answer, "error_denied") && c.lacksRights.Load():
 		return result{history.Failed, history.Answer{Text: answer}}
 	}
 	return c.strangeAnswer(c.door, command+": "+answer)
@@ -97,6 +137,8 @@ func (c *dflockd) proven(command, key, argument string) result {
 	switch {
 	case answer == "ok" || strings.HasPrefix(answer, "ok "):
 		return ok(history.Answer{})
+	case strings.HasPrefix(answer, "error_denied") && c.lacksRights.Load():
+		return failed
 	case answer == "error":
 		return unknown // the lease has ended, or the store has failed: the protocol has one word for both
 	}
@@ -180,6 +222,12 @@ func (c *redisClient) say(wait time.Duration, words ...string) (any, bool) {
 		c.close()
 		return nil, false
 	}
+	if text, isError := reply.(redisError); isError && strings.HasPrefix(string(text), "NOPERM") {
+		c.close() // a secret that has changed once is not accepted again on the same connection
+		if !c.lacksRights.Load() {
+			c.strangeAnswer(c.door, string(text))
+		}
+	}
 	return reply, true
 }
 
@@ -198,11 +246,18 @@ func (c *redisClient) acquire(words []string, waitMs int64) result {
 	case int64:
 		return ok(history.Answer{Number: uint64(typed)})
 	case redisError:
-		return result{history.Failed, history.Answer{Text: string(typed)}}
+		return failedOrUnknown(typed)
 	case error:
 		return lost(typed)
 	}
 	return c.strangeAnswer(c.door, fmt.Sprint(words[0], ": ", reply))
+}
+
+func failedOrUnknown(said redisError) result {
+	if strings.Contains(string(said), doubt) {
+		return unknown
+	}
+	return result{history.Failed, history.Answer{Text: string(said)}}
 }
 
 func (c *redisClient) script(text, key string, arguments ...string) result {
@@ -217,7 +272,7 @@ func (c *redisClient) script(text, key string, arguments ...string) result {
 		}
 		return refused(history.Answer{})
 	case redisError:
-		return result{history.Failed, history.Answer{Text: string(typed)}}
+		return failedOrUnknown(typed)
 	case error:
 		return lost(typed)
 	}

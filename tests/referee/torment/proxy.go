@@ -12,15 +12,19 @@ import (
 type Proxy struct {
 	listener net.Listener
 	target   string
-	// Slow is the longest time in milliseconds that a piece is kept; Swallows, how many of a thousand answers are lost: the
-	// server has sent them, and nothing more comes on that connection.
+	// Slow is the longest time in milliseconds that a piece is kept. Swallows: the n-th answer of each n is lost, 0: none. The server
+	// has sent it, and nothing more comes on that connection.
 	Slow, Swallows atomic.Int64
+	answers        atomic.Int64 // of all connections
 
 	mutex sync.Mutex
 	pairs map[*pair]bool
 }
 
-type pair struct{ client, server net.Conn }
+type pair struct {
+	client, server net.Conn
+	isAsked        atomic.Bool // the next piece from the server begins an answer
+}
 
 func (p *pair) close() {
 	_ = p.client.Close()
@@ -72,7 +76,7 @@ func (p *Proxy) serve(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	joined := &pair{client, server}
+	joined := &pair{client: client, server: server}
 	p.mutex.Lock()
 	p.pairs[joined] = true
 	p.mutex.Unlock()
@@ -80,12 +84,12 @@ func (p *Proxy) serve(client net.Conn) {
 	group.Add(2)
 	go func() {
 		defer group.Done()
-		p.forward(client, server, false)
+		p.forward(client, server, func() bool { joined.isAsked.Store(true); return true })
 		joined.close()
 	}()
 	go func() {
 		defer group.Done()
-		p.forward(server, client, true)
+		p.forward(server, client, func() bool { return !joined.isAsked.Swap(false) || !p.isLost() })
 		joined.close()
 	}()
 	group.Wait()
@@ -94,8 +98,16 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mutex.Unlock()
 }
 
-func (p *Proxy) forward(from, to net.Conn, isAnswer bool) {
+// isLost counts an answer.
+func (p *Proxy) isLost() bool {
+	each := p.Swallows.Load()
+	return each > 0 && p.answers.Add(1)%each == 0
+}
+
+// forward passes pieces on, until `passes` refuses one. What comes after that is read and thrown away, until the client gives up.
+func (p *Proxy) forward(from, to net.Conn, passes func() bool) {
 	piece := make([]byte, 64*1024)
+	isOpen := true
 	for {
 		size, err := from.Read(piece)
 		if err != nil {
@@ -104,8 +116,8 @@ func (p *Proxy) forward(from, to net.Conn, isAnswer bool) {
 		if slow := p.Slow.Load(); slow > 0 {
 			time.Sleep(time.Duration(rand.Int63n(slow)) * time.Millisecond)
 		}
-		if isAnswer && rand.Int63n(1000) < p.Swallows.Load() {
-			continue // until the client gives up
+		if isOpen = isOpen && passes(); !isOpen {
+			continue
 		}
 		if _, err := to.Write(piece[:size]); err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"holdfast/tests/referee/preload"
 	"holdfast/tests/referee/process"
 )
 
@@ -32,6 +33,7 @@ type Server struct {
 	options []string
 	// smallDisk is where the file system of the data is seen from here, if it has one of its own that can be filled.
 	smallDisk string
+	library   *preload.Library // nil where it cannot be built
 
 	process *process.Process
 }
@@ -47,12 +49,22 @@ func NewServer(program, folder string, options []string) (*Server, error) {
 	}
 	s := &Server{program: program, folder: folder, data: filepath.Join(folder, "data"), options: options,
 		Doors: Doors{ports[0], ports[1], ports[2], ports[3]}}
-	for name, secret := range map[string]string{"token": token, "admin-token": adminToken} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(secret+"\n"), 0o600); err != nil {
-			return nil, err
-		}
+	if err := writeSecrets(folder); err != nil {
+		return nil, err
 	}
 	return s, os.MkdirAll(s.data, 0o700)
+}
+
+// LoadLibrary has the disk and the clock of the server fail when they are told to, if there is a C compiler, and says so if not.
+func (s *Server) LoadLibrary(out io.Writer) {
+	folder := filepath.Join(s.folder, "preload")
+	err := os.Mkdir(folder, 0o700)
+	if err == nil {
+		s.library, err = preload.Build(folder)
+	}
+	if err != nil {
+		fmt.Fprintf(out, "*** no write fails and no clock is set: %v ***\n", err)
+	}
 }
 
 // MakeDiskSmall puts the data onto a small file system, if that is permitted, and says so if not. Only the server sees it, in a mount
@@ -76,8 +88,22 @@ func (s *Server) MakeDiskSmall(out io.Writer) {
 	s.smallDisk = fmt.Sprintf("/proc/self/task/%d/root%s", thread, s.data)
 }
 
-// Kill ends the process if it still runs.
-func (s *Server) Kill() {
+func (s *Server) doors() []Doors { return []Doors{s.Doors} }
+
+func (s *Server) clientsPerDoor() int { return 4 }
+
+func (s *Server) patience() time.Duration { return time.Minute }
+
+func (s *Server) check() error {
+	if s.process.IsAlive() {
+		return nil
+	}
+	return fmt.Errorf("the server has ended by itself: %s", s.process.LastWords())
+}
+
+func (s *Server) end() error { return s.End(syscall.SIGTERM) }
+
+func (s *Server) kill() {
 	if s.process != nil {
 		s.process.Kill()
 	}
@@ -87,9 +113,12 @@ func (s *Server) Kill() {
 func (s *Server) Start(more ...string) error {
 	arguments := []string{"serve", "--data", s.data, "--http", s.Doors.HTTP, "--dflockd", s.Doors.Dflockd, "--redis", s.Doors.Redis,
 		"--files", s.Doors.Files, "--files-root", filepath.Join(s.folder, "files"),
-		"--auth-token-file", filepath.Join(s.folder, "token"), "--admin-token-file", filepath.Join(s.folder, "admin-token"),
 		"--grace", grace.String(), "--log-format", "text"}
+	arguments = append(arguments, secrets(s.folder)...)
 	command := exec.Command(s.program, append(append(arguments, s.options...), more...)...)
+	if s.library != nil {
+		command.Env = s.library.Environment(s.data, "")
+	}
 	started, err := process.Start(command, filepath.Join(s.folder, "server.log"))
 	if err != nil {
 		return err
@@ -104,9 +133,6 @@ func (s *Server) isReady() bool {
 	answer, err := wire.ask("GET", "/readyz", token, nil, time.Second)
 	return err == nil && answer.status == 200
 }
-
-// IsAlive is false if the process has ended by itself.
-func (s *Server) IsAlive() bool { return s.process.IsAlive() }
 
 // Signal sends a signal to the process.
 func (s *Server) Signal(signal syscall.Signal) { s.process.Signal(signal) }

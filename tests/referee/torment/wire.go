@@ -35,7 +35,14 @@ type httpAnswer struct {
 	body   []byte
 }
 
-// text is a field of an answer in JSON, or empty.
+// mayBeDone: the server refuses, and says that it does not know whether it has done the request.
+func (a *httpAnswer) mayBeDone() bool {
+	return a.status != http.StatusOK && bytes.Contains(a.body, []byte(doubt))
+}
+
+const doubt = "(it may have been done)"
+
+// fields of an answer in JSON.
 func (a *httpAnswer) fields() map[string]any {
 	fields := map[string]any{}
 	decoder := json.NewDecoder(bytes.NewReader(a.body))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"holdfast/tests/referee/history"
@@ -31,30 +30,14 @@ var (
 func ok(answer history.Answer) result      { return result{history.OK, answer} }
 func refused(answer history.Answer) result { return result{history.Refused, answer} }
 
-// run is what all clients of one run share.
-type run struct {
-	recorder *history.Recorder
-	start    time.Time
-	isOver   atomic.Bool
-	strange  chan string // answers that no document describes
-	// Leases of dflockd's clients end with their connection.
-	endsWithConnection bool
-}
-
-func (r *run) strangeAnswer(door, what string) result {
-	select {
-	case r.strange <- door + ": " + what:
-	default:
-	}
-	return unknown
-}
-
 // worker is one client. It holds one lease at a time, so workers never wait for each other in a circle.
 type worker struct {
 	*run
 	door   string
 	number int
+	where  string // the door and the place at which it connects
 	lives  int
+	served int // the last of its lives in which it was granted a lease
 	random *rand.Rand
 	owner  string
 }
@@ -92,6 +75,11 @@ func (w *worker) name(kind string) string {
 	return fmt.Sprintf("%s%d-%d", kind, now, w.random.Intn(names))
 }
 
+// fence is the name of a resource, which is used for longer than that of a lock: across restarts.
+func (w *worker) fence() string {
+	return fmt.Sprintf("fence%d-%d", int(time.Since(w.start)/generation)/4, w.random.Intn(names))
+}
+
 // file is the number of a file of this moment.
 func (w *worker) file() int { return int(time.Since(w.start)/generation)*10 + w.random.Intn(names) }
 
@@ -101,9 +89,14 @@ func (w *worker) ask(kind history.Kind, scopes ...string) history.Ask {
 
 // record does a request and writes both of its lines.
 func (w *worker) record(ask history.Ask, send func() result) result {
+	asked := w.recorder.Now()
 	operation := w.recorder.Invoke(ask)
 	ended := send()
 	w.recorder.End(operation, ended.outcome, ended.answer)
+	if ask.Kind == history.Acquire && ended.outcome == history.OK && w.served != w.lives {
+		w.served = w.lives
+		w.noteGrant(w.where, asked)
+	}
 	switch ended.outcome {
 	case history.Refused:
 		w.pause(20, 150)

@@ -200,8 +200,10 @@ void TerraformHandler::handle(const net::RoutedRequest& request, net::HttpReply&
     if (const auto denied = deny(request, right_of(request.route), *name)) {
         return send(reply, *denied);
     }
-    StateLocks::Request writer{
-        .name = *name, .id = *lock_id, .client = rights::keep(request.client)};
+    StateLocks::Request writer{.name = *name,
+                               .id = *lock_id,
+                               .client = rights::keep(request.client),
+                               .by = std::string(request.by)};
     switch (action) {
         case Action::lock: return lock(request, *name, reply);
         case Action::unlock: return unlock(request, *name, reply);

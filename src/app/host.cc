@@ -315,6 +315,7 @@ base::Result<void> Host::reload() {
     TRY(auto fresh, credentials_->read_files());
     if (node_) TRY(node_->read_again());
     credentials_->replace(std::move(fresh));
+    on_rights_changed();
     return {};
 }
 
@@ -364,12 +365,6 @@ void Host::run() {
     }
     main_loop_->run();
     for (std::thread& thread : threads) thread.join();
-}
-
-base::Result<void> Host::reload() {
-    TRY(credentials_->read_again());
-    on_rights_changed();
-    return {};
 }
 
 // In the same turn: nothing is granted between the change of rights and the end of the waits that have

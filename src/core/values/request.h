@@ -245,7 +245,7 @@ enum class Refusal : std::uint8_t {
     // By the service, when the client has no right to what a request is about, or none any more:
     denied,  // `lease.scope` is the first scope that the right is missing on
 };
-inline constexpr Refusal last_refusal = Refusal::scope_mismatch;
+inline constexpr Refusal last_refusal = Refusal::denied;
 
 [[nodiscard]] std::string_view to_text(Refusal refusal);
 

@@ -262,7 +262,7 @@ void ClusterNode::pass_on_to(const LeaderFinder::Addresses& addresses) {
 }
 
 std::string ClusterNode::why_not_passed_on() const {
-    const std::string why = finder_.trouble();
+    std::string why = finder_.trouble();
     if (!why.empty()) return why;
     const std::string trouble = relay_->trouble();
     return trouble.empty() ? "" : "connections cannot be passed on to the leader: " + trouble;

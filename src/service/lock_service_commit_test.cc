@@ -339,14 +339,14 @@ class TakeAll final : public Step {
 
 TEST_F(LimitedCommits, HaveAllChangesOfAStep) {
     ask(take("v", "d"), "d ");
-    ask(RunStep{.step = std::make_shared<TakeAll>(std::vector<std::string>{"a", "b", "c"})}, "step ");
+    ask(RunStep{.step = std::make_shared<TakeAll>(std::vector<std::string>{"a", "b", "c"})},
+        "step ");
     ask(take("v", "e"), "e ");
     executor.settle();
     EXPECT_THAT(store.commits, ElementsAre(ElementsAre("granted d v")));
     finish_commit();
     EXPECT_THAT(take_notes(), ElementsAre("d granted v"));
-    EXPECT_THAT(store.commits.back(), SizeIs(3))
-        << "more than the limit, because it is one step";
+    EXPECT_THAT(store.commits.back(), SizeIs(3)) << "more than the limit, because it is one step";
     finish_commit();
     EXPECT_THAT(take_notes(), SizeIs(1));
     EXPECT_THAT(store.commits.back(), ElementsAre("granted e v"));

@@ -92,6 +92,7 @@ struct Describe {
         return fmt::format("read fence {}", request.resource);
     }
     std::string operator()(const service::RunStep& /*request*/) const { return "step"; }
+    std::string operator()(const service::TellAct& /*request*/) const { return "tell of an act"; }
     std::string operator()(const service::DropFence& request) const {
         return fmt::format("drop fence {}", request.resource);
     }

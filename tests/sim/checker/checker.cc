@@ -81,7 +81,8 @@ void Checker::on_store_failed() {
 void Checker::on_commit(const service::Commit& commit) {
     for (const core::Event& event : commit.changes) {
         if (!core::is_kept(event)) continue;
-        std::string what = core::to_text(event.lease.scope) + ' ' + std::string(event.lease.owner.name);
+        std::string what =
+            core::to_text(event.lease.scope) + ' ' + std::string(event.lease.owner.name);
         const bool is_reclaim = event.kind == core::EventKind::granted &&
                                 event.previous_owner == event.lease.owner.name;
         if (is_reclaim && ended_grace_ && ended_grace_->what == what &&

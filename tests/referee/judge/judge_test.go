@@ -150,6 +150,14 @@ func TestUnknownResults(t *testing.T) {
 20-30 carl look x -> ok holder=ann
 40-50 carl look x -> ok holder=bob
 60-70 carl look x -> ok holder=ann`},
+		{"the Redis door names a client that waits for a key that nobody holds", "", `
+0-10 ann acquire y ttl=1000 -> ok n=1
+12-400 bob acquire x,y ttl=1000 wait=300 -> refused
+20-30 carl@redis look x -> ok holder=bob`},
+		{"other doors name holders only", "search", `
+0-10 ann acquire y ttl=1000 -> ok n=1
+12-400 bob acquire x,y ttl=1000 wait=300 -> refused
+20-30 carl look x -> ok holder=bob`},
 		{"what was not done does nothing", "search", `
 0-10 ann acquire x ttl=1000 -> failed
 20-30 bob acquire x ttl=1000 -> refused holder=ann`},

@@ -250,9 +250,14 @@ func (l *Locks) findWaiters(operations []*history.Operation) {
 func (l *Locks) noteWaiter(refused, waiter *history.Operation) {
 	isWaiter := waiter.Kind == history.Acquire && waiter.WaitMs > 0 || waiter.Kind == history.Write
 	isRefused := refused.Outcome == history.Refused && (refused.Kind == history.Acquire || refused.Kind == history.Write)
-	if isWaiter && isRefused && l.shareACell(refused, waiter) {
+	if isWaiter && (isRefused || mayNameWaiter(refused)) && l.shareACell(refused, waiter) {
 		l.waiters[refused.ID] = append(l.waiters[refused.ID], waiter.Owner)
 	}
+}
+
+// mayNameWaiter: GET at the Redis door tells of a client that waits, where nobody holds the key, but it was asked for earlier.
+func mayNameWaiter(op *history.Operation) bool {
+	return op.Kind == history.Look && op.Door == "redis" && op.Holder != ""
 }
 
 func (l *Locks) shareACell(a, b *history.Operation) bool {

@@ -271,6 +271,11 @@ func (l *Locks) look(s *lockState, op *history.Operation, now int64) []State {
 	if op.Free {
 		return l.nobodyHolds(s, op, now)
 	}
+	for _, waiter := range l.waiters[op.ID] {
+		if op.Holder == waiter {
+			return []State{s}
+		}
+	}
 	leases := l.on(s, l.cells.cells(op.Scopes))
 	var states []State
 	for _, held := range leases {

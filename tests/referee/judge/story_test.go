@@ -36,7 +36,11 @@ func operation(t *testing.T, id int, words []string) history.Operation {
 	t.Helper()
 	from, to, _ := strings.Cut(words[0], "-")
 	op := history.Operation{ID: id, Call: milliseconds(t, from), Return: history.Never, Outcome: history.Unknown}
-	op.Client, op.Door, op.Owner, op.Kind = words[1], "door", words[1], history.Kind(words[2])
+	owner, door, hasDoor := strings.Cut(words[1], "@") // carl@redis: at a door that differs from others
+	if !hasDoor {
+		door = "door"
+	}
+	op.Client, op.Door, op.Owner, op.Kind = owner, door, owner, history.Kind(words[2])
 	op.Scopes = strings.Split(words[3], ",")
 	if op.Kind != history.Acquire {
 		op.Token = op.Owner

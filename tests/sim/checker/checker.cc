@@ -80,7 +80,6 @@ void Checker::on_store_failed() {
 // one commit.
 void Checker::on_commit(const service::Commit& commit) {
     for (const core::Event& event : commit.changes) {
-        if (!core::is_kept(event)) continue;
         std::string what =
             core::to_text(event.lease.scope) + ' ' + std::string(event.lease.owner.name);
         const bool is_reclaim = event.kind == core::EventKind::granted &&

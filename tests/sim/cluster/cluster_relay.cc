@@ -164,11 +164,13 @@ void Cluster::on_role_changed(Node& node, const cluster::Picture& picture) {
     around_.world.note("node {}: {}, sees '{}' of epoch {}", node.name,
                        cluster::to_text(picture.role), picture.leader.name, picture.leader.epoch);
     if (picture.is_leading()) {
-        // It has made its first commit, and has lost its key before it heard of it.
+        // It has made its first commit, and has lost its key or its epoch before it heard of it.
         const auto leader = cluster::parse_leader(value_in_etcd(keys_.leader()));
         const bool has_key =
             leader && leader->name == node.name && leader->epoch == picture.leader.epoch;
-        if (node.usurped_at && !has_key) return;
+        const bool has_epoch =
+            value_in_etcd(keys_.epoch()) == std::to_string(picture.leader.epoch);
+        if (node.usurped_at && !(has_key && has_epoch)) return;
         node.usurped_at.reset();
         check_history();
         return check_epoch(picture);

@@ -142,8 +142,8 @@ bool LockTable::force_release_part(Time now, const Scope& scope, ForcedEnd& prog
     if (progress.until == Fence{}) progress.until = Fence{next_fence_ - 1};
     const Slot slot = find_resource(scope);
     if (slot == no_slot || scope.range.start >= scope.range.end) return true;
-    const std::uint64_t began = visited();
     Slot next = first_holder_after(resources_[slot], progress.after);
+    const std::uint64_t began = visited();  // the way there is no progress
     while (next != no_slot && leases_[next].token.fence <= progress.until) {
         if (visited() - began >= part_visits_) return false;
         const Fence fence = leases_[next].token.fence;

@@ -232,6 +232,21 @@ TEST(LockTableParts, AForcedReleaseEndsWhatWasThereWhenItBegan) {
     table.check_invariants();
 }
 
+// However small the parts are, each gets on.
+TEST(LockTableParts, AForcedReleaseGetsOnInTheSmallestParts) {
+    LockTable table({.visits_max = 1});
+    for (int i = 0; i < 10; ++i) {
+        const auto start = static_cast<std::uint64_t>(i) * 10;
+        table.acquire(at(0s), ask(Scope::of_range(7, {start, start + 10}), name(i)));
+    }
+    LockTable::ForcedEnd progress;
+    int parts = 1;
+    while (!table.force_release_part(at(1s), Scope::of_range(7, {60, 75}), progress)) {
+        ASSERT_LT(++parts, 100);
+    }
+    EXPECT_EQ(progress.count, 2U);
+}
+
 TEST(LockTableParts, AForcedReleaseOfRangesPassesOverOthers) {
     LockTable table({.visits_max = few});
     for (int i = 0; i < 40; ++i) {

@@ -39,6 +39,11 @@ LockTable::InTheWay LockTable::find_in_the_way(const Resource& resource, const R
 std::optional<Outcome> LockTable::find_in_the_way(const Scope& scope, Mode mode) const {
     const Slot slot = find_resource(scope);
     if (slot == no_slot || is_free_for(slot, scope.range, mode)) return std::nullopt;
+    const InTheWay way = find_in_the_way(resources_[slot], scope.range, mode);
+    // While the table is behind, what looks taken may be free.
+    const bool is_free =
+        way.lease == no_slot ? way.waiter == no_slot : is_over(leases_[lead(way.lease)]);
+    if (is_free) return std::nullopt;
     return refuse_held(slot, scope.range, mode);
 }
 

@@ -75,7 +75,7 @@ template <class Predicate>
 void RequestMemory::erase_if(const std::string& key, Predicate is_meant) {
     std::vector<Known>* const all = known_.find(key);
     if (all == nullptr) return;
-    std::erase_if(*all, is_meant);
+    size_ -= std::erase_if(*all, is_meant);
     if (all->empty()) known_.erase(key);
 }
 
@@ -87,6 +87,7 @@ void RequestMemory::put(const std::string& key, Known known) {
         *found = std::move(known);
     } else {
         known_[key].push_back(std::move(known));
+        ++size_;
     }
 }
 

@@ -79,7 +79,7 @@ class RequestMemory {
     // When forget_old() should be called next, if ever.
     [[nodiscard]] std::optional<core::Time> next_removal() const;
 
-    [[nodiscard]] std::size_t size() const { return known_.size(); }
+    [[nodiscard]] std::size_t size() const { return size_; }
     // How much memory the ids of ended leases take, roughly.
     [[nodiscard]] std::size_t ended_bytes() const { return ended_bytes_; }
 
@@ -108,6 +108,7 @@ class RequestMemory {
     core::GrowingMap<std::string, std::vector<Known>, KeyHash> known_;
     std::deque<Ended> ended_;  // the first to end first
     std::size_t ended_bytes_ = 0;
+    std::size_t size_ = 0;  // of all entries of known_
 };
 
 }  // namespace holdfast::service

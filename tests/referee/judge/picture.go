@@ -110,8 +110,9 @@ func Picture(operations []*history.Operation, culprit *history.Operation, title 
 	rows, owners := rowsOf(operations)
 	width, height := leftMargin+momentWidth*(len(times)+1), 70+rowHeight*len(owners)
 	var svg strings.Builder
-	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`+"\n",
-		width, height)
+	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11" role="img" aria-label="%s">`+"\n",
+		width, height, html.EscapeString(title))
+	svg.WriteString(dark)
 	fmt.Fprintf(&svg, `<rect width="100%%" height="100%%" fill="#ffffff"/><text x="8" y="18" font-size="13">%s</text>`+"\n",
 		html.EscapeString(title))
 	for i, at := range times {
@@ -133,6 +134,9 @@ func Picture(operations []*history.Operation, culprit *history.Operation, title 
 	svg.WriteString("</svg>\n")
 	return svg.String()
 }
+
+// What is drawn on the page itself follows its colours; the bars keep theirs.
+const dark = `<style>@media (prefers-color-scheme: dark) {svg > rect {fill: #161b22} svg > text {fill: #d0d7de} svg > line[stroke="#e3e6ea"] {stroke: #30363d}}</style>` + "\n"
 
 func drawBar(svg *strings.Builder, op *history.Operation, places map[int64]int, row, width int, isCulprit bool) {
 	x, y := places[op.Call], 38+rowHeight*row

@@ -168,9 +168,12 @@ void Cluster::on_role_changed(Node& node, const cluster::Picture& picture) {
         const auto leader = cluster::parse_leader(value_in_etcd(keys_.leader()));
         const bool has_key =
             leader && leader->name == node.name && leader->epoch == picture.leader.epoch;
-        const bool has_epoch =
-            value_in_etcd(keys_.epoch()) == std::to_string(picture.leader.epoch);
-        if (node.usurped_at && !(has_key && has_epoch)) return;
+        const bool has_epoch = value_in_etcd(keys_.epoch()) == std::to_string(picture.leader.epoch);
+        if (node.usurped_at && !has_key) return;
+        if (has_key && !has_epoch) {  // it finds out when it confirms its next renewal
+            node.usurped_at = around_.world.now();
+            return check_epoch(picture);
+        }
         node.usurped_at.reset();
         check_history();
         return check_epoch(picture);

@@ -739,8 +739,26 @@ TEST_F(ClusterStoreTest, CompactsAndKeepsAMinute) {
     EXPECT_EQ(a.service->role(), Role::serving);
 }
 
-// All leases of a session end in one request, and there are more of them than one transaction has
-// room for.
+// Ends a session in one step, as nothing outside of tests does.
+class EndInOneStep final : public service::Step {
+  public:
+    explicit EndInOneStep(core::SessionId session) : session_(session) {}
+
+    core::Outcome run(const service::StepContext& context) override {
+        context.table.end_session(context.table.now(), session_);
+        return {.kind = core::Outcome::Kind::released};
+    }
+    void keep_texts() override {}
+
+  private:
+    const core::SessionId session_;
+};
+
+service::RunStep end_in_one_step(core::SessionId session) {
+    return {.step = std::make_shared<EndInOneStep>(session)};
+}
+
+// A step ends more leases than one transaction has room for.
 TEST_F(ClusterStoreTest, SplitsWhatIsTooLargeForOneTransaction) {
     constexpr std::size_t count = 5000;
     TestNode& a = lead();
@@ -748,7 +766,7 @@ TEST_F(ClusterStoreTest, SplitsWhatIsTooLargeForOneTransaction) {
     EXPECT_EQ(leases(), count);
     const std::size_t before = a.api.transactions.size();
     EXPECT_EQ(ask(a, take("laptop2", "job4999")), "refused held");
-    a.ask(service::EndSession{.session = session});
+    a.ask(end_in_one_step(session));
     settle();
     EXPECT_EQ(leases(), 0U);
     EXPECT_EQ(a.api.transactions.size() - before, 2U);
@@ -763,7 +781,7 @@ TEST_F(ClusterStoreTest, IsInDoubtAboutACommitThatStoppedHalfWay) {
         const bool is_second = name == "transact" && ++transactions == 2;
         return is_second ? Fate::rejected : Fate::answered;
     };
-    EXPECT_EQ(ask(a, service::EndSession{.session = session}), "unknown: permission denied");
+    EXPECT_EQ(ask(a, end_in_one_step(session)), "unknown: permission denied");
     EXPECT_EQ(leases(), count - operations_max);
     EXPECT_EQ(a.service->role(), Role::serving) << "it has read what is left";
     EXPECT_EQ(a.service->counts().leases, leases());

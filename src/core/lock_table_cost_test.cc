@@ -240,7 +240,8 @@ TEST(LockTableCost, OfVeryManyLeasesThatExpireTogether) {
     for (const Duration grace : {Duration{0}, Duration{5s}}) {
         LockTable table;
         for (int i = 0; i < leases; ++i) {
-            AcquireRequest request = ask(name(i), "holder");
+            const std::string job = name(i);
+            AcquireRequest request = ask(job, "holder");
             request.grace = grace;
             table.acquire(at(0s), request);
             table.clear_changes();

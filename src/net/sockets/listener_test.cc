@@ -34,6 +34,10 @@ class NoDescriptors {
 
 // It reports the fault once, does not use up the processor, and goes on by itself.
 TEST(Listener, RestsWithoutDescriptorsAndGoesOnWhenThereAreSome) {
+#ifdef __SANITIZE_ADDRESS__
+    // UBSan opens a pipe to look at an object's type, and if it gets none, reports a bad object.
+    GTEST_SKIP() << "the sanitizers need descriptors of their own";
+#endif
     EventLoop loop;
     const auto listener = Listener::open(loop, parse_endpoint("127.0.0.1:0").value()).value();
     const base::Descriptor client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -152,7 +152,7 @@ holdfast_mutant(due_lease_renewed
     ""
     core/lock_table_parts.cc
     "if (slot == no_slot || is_live(leases_[slot])) return;"
-    "if (slot != no_slot) return;")
+    "if (slot == no_slot || next_fence_ > 0) return;")
 
 holdfast_mutant(due_lease_blocks
     core/lock_table_parts.cc

@@ -25,13 +25,18 @@ PREFIX = "holdfast"
 
 
 def free_ports(count, address="127.0.0.1"):
-    """Ports that nobody listens on at the moment, each free on `address`."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind((address, 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
+    """Ports that nobody listens on at the moment, each free on `address`. They are below those that the kernel gives to
+    outgoing connections: tests that run at the same time make thousands of these."""
+    ports = []
+    while len(ports) < count:
+        port = random.randrange(12000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind((address, port))
+            except OSError:
+                continue
+        if port not in ports:
+            ports.append(port)
     return ports
 
 
